@@ -4,7 +4,7 @@ use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// It is killed and reaped when the test is over.
+/// A child process that is killed and reaped on drop.
 pub struct Started(pub Child);
 
 impl Started {

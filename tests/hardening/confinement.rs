@@ -1,4 +1,4 @@
-//! What the commands of a lesson reach: the servers of its own lab, and of those only the keys.
+//! What the commands of a lesson can reach: only the keys on the servers of its own lab.
 
 use std::{
     fmt::Write as _,
@@ -21,10 +21,10 @@ use crate::{
     texts::HEAD,
 };
 
-/// Longer than anything here takes; only so that a failure is a failure and not a hang.
+/// Longer than anything here takes, so that a failure does not become a hang.
 const SOON: Duration = Duration::from_mins(1);
 
-/// A lesson that does what stands in it at `SETUP`, `OPERATION` and `MORE`.
+/// A lesson whose `SETUP`, `OPERATION` and `MORE` are replaced by tests.
 const LESSON: &str = "lab: redis
 params: { command: GET, parameter: hz }
 setup:
@@ -54,13 +54,13 @@ fn command(command: &str) -> String {
     lesson("SET k 1", &format!("ask: {{ redis: '{command}' }}"), "")
 }
 
-/// The line that a text stands in.
+/// The line of a text, from 1.
 fn line_of(text: &str, needle: &str) -> usize {
     let at = text.find(needle).expect("it is there");
     text[..at].matches('\n').count() + 1
 }
 
-/// Commands that reach beyond the lab's keys, and a part of why they are refused.
+/// Commands that reach beyond the lab's keys, and a part of the reason for their refusal.
 const HOSTILE: &[(&str, &str)] = &[
     ("CONFIG SET bind 0.0.0.0", "`bind`"),
     ("CONFIG SET port 6399", "`port`"),
@@ -116,7 +116,8 @@ fn commands_that_reach_beyond_the_keys_are_refused_where_they_stand() {
         for text in texts {
             place.write("stranger.yaml", &text);
             let line = line_of(&text, hostile);
-            // All ways in resolve a lesson in one place: the quickest is asked for each, every one for one.
+            // Every way to open a lesson plans it in one place: the quickest is tested for each command, every one for
+            // one command.
             let answer = place.run(&["check", "stranger.yaml"]);
             assert_eq!(answer.code, Some(2), "{hostile}\n{}{}", answer.out, answer.err);
             let said = format!("{}{}", answer.out, answer.err);
@@ -177,7 +178,7 @@ fn a_parameter_may_be_a_command_as_long_as_it_is_a_harmless_one() {
     assert_eq!(place.run(&["run", "stranger.yaml"]).code, Some(0));
     let answer = place.run(&["run", "stranger.yaml", "--set", "parameter=dir"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    // What the program gives another value is no longer the parameter.
+    // A value that the program assigns is no longer the parameter.
     let changed = "let: { command: \"'BGSAVE'\" }\n    - ask: { redis: '${command}' }";
     place.write("stranger.yaml", lesson("SET k 1", changed, ""));
     let answer = place.run(&["check", "stranger.yaml"]);
@@ -229,7 +230,7 @@ fn what_a_lock_needs_goes_on_working() {
     assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
 }
 
-/// A Redis of somebody else's on this machine.
+/// A Redis on this machine that does not belong to Lockstep.
 struct Other {
     child: Child,
     port: u16,
@@ -261,7 +262,7 @@ impl Other {
             }
             assert!(std::time::Instant::now() < deadline, "it never listened");
             assert!(self.child.try_wait().is_ok_and(|ended| ended.is_none()), "it ended");
-            // Between two looks at the outside world; what is waited for is the connection.
+            // The interval of polling for the connection.
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -321,7 +322,7 @@ async fn lab(kind: LabKind) -> Lab {
     Lab::start(kind, &options).await.expect("the lab starts")
 }
 
-/// A connection to a server's own socket, as somebody outside or a client of a lesson would have it.
+/// A connection to a server's own socket, as another program or a client of a lesson would open it.
 fn connect(lab: &Lab, server: &str, settings: RedisConnectionInfo) -> Connection {
     let Some(Endpoint::Unix(socket)) = lab.endpoint(server) else { panic!("Redis is on a Unix socket") };
     let place = ConnectionAddr::Unix(socket.clone())
@@ -340,7 +341,7 @@ fn as_a_lesson(lab: &Lab, server: &str) -> Connection {
     connect(lab, server, settings)
 }
 
-/// As somebody who has read the file with the run's secret.
+/// A connection of a user who has read the file with the run's secret.
 fn as_keeper(lab: &Lab, server: &str) -> Connection {
     let secret = std::fs::read_to_string(lab.directory().join("secret")).expect("the secret");
     let settings = RedisConnectionInfo::default().set_username("lockstep").set_password(secret);
@@ -361,7 +362,7 @@ fn parts(value: Value) -> Vec<Value> {
     }
 }
 
-/// A command's name, its least number of words, and those of its sub-commands.
+/// The commands and subcommands, each with its minimum number of words.
 fn commands(described: Vec<Value>, found: &mut Vec<(String, usize)>) {
     for command in described {
         let mut fields = parts(command);
@@ -386,7 +387,7 @@ async fn the_plan_and_the_servers_refuse_the_same_commands() {
     let mut differ = Vec::new();
     for (name, arity) in found {
         let mut words: Vec<&str> = name.split('|').collect();
-        // Those of scripts and functions say how many keys follow: one.
+        // Commands that run scripts and functions state the number of keys that follow: one.
         let runs_script = ["eval", "evalsha", "fcall"].iter().any(|script| name.starts_with(script));
         while words.len() < arity.max(if name == "config|set" || runs_script { 4 } else { 0 }) {
             words.push(match words.len() {
@@ -399,14 +400,14 @@ async fn the_plan_and_the_servers_refuse_the_same_commands() {
         let said = ask(&mut keeper, &dry).unwrap_or_else(|error| panic!("{name}: {error}"));
         let server = said == Value::Okay;
         let loaded = library::from_text("stranger.yaml", &command(&words.join(" "))).expect("a lesson");
-        // Words that mean nothing to a command are refused for another reason.
+        // Other errors, about words that the command does not know, do not count as a refusal.
         let plan = loaded.check().err().is_none_or(|error| !error.to_string().contains("may not send"));
         if plan != server {
             differ.push((name, plan, server));
         }
     }
-    // No ACL can refuse the first two, but everybody is `default` already. The clients of a cluster send the third by
-    // themselves.
+    // No ACL can refuse the first two, but every client is `default` already. The clients of a cluster send the third
+    // by themselves.
     differ.retain(|(name, plan, _)| *plan || !["auth", "reset", "asking"].contains(&name.as_str()));
     assert_eq!(differ, Vec::<(String, bool, bool)>::new(), "(command, plan, server)");
     lab.shutdown().await;
@@ -458,7 +459,7 @@ fn listens_on(pid: u32) -> Vec<SocketAddr> {
             if fields[3] == "0A" && sockets.iter().any(|socket| socket == fields[9]) {
                 let (address, port) = fields[1].split_once(':').expect("ADDRESS:PORT");
                 let port = u16::from_str_radix(port, 16).expect("a port");
-                // Words of four bytes, each as the machine writes a number.
+                // Words of four bytes in native byte order.
                 let bytes: Vec<u8> = (0..address.len() / 8)
                     .flat_map(|n| {
                         let word = u32::from_str_radix(&address[8 * n..8 * n + 8], 16);
@@ -476,7 +477,7 @@ fn listens_on(pid: u32) -> Vec<SocketAddr> {
     found
 }
 
-/// What a port says to somebody without the secret.
+/// The answer of a port to a client without the secret.
 fn asked(address: SocketAddr, question: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(SOON)).expect("a timeout");
@@ -506,7 +507,8 @@ async fn nothing_listens_off_loopback_and_redis_ports_want_the_secret() {
             let answer = asked(address, &format!("AUTH {secret}\r\n"));
             assert!(answer.starts_with("+OK"), "{name}: {answer}");
         }
-        // Everybody can read command lines; environments belong to the same user, and have no business with it either.
+        // All users can read command lines; environments can be read only by the same user, but do not need the secret
+        // either.
         for file in ["cmdline", "environ"] {
             let text = std::fs::read(format!("/proc/{pid}/{file}")).expect("a process of ours");
             assert!(!String::from_utf8_lossy(&text).contains(&secret), "{name}: {file}");
@@ -516,10 +518,10 @@ async fn nothing_listens_off_loopback_and_redis_ports_want_the_secret() {
         assert_eq!(info.password.as_deref(), Some(secret.as_str()), "the screen can show it");
         let written = serde_json::to_string(&info).expect("JSON");
         assert!(!written.contains(&secret), "it is never written down: {written}");
-        // A witness with what the screen shows.
+        // A witness with only what the screen shows.
         ask(&mut as_a_lesson(&lab, &info.name), &["PTTL", "lock"]).expect("an answer");
     }
-    // Sentinels believe what is said here, and would follow it out of the lab.
+    // Sentinels trust messages on this channel, and would follow them out of the lab.
     let mut stranger = as_a_lesson(&lab, "node1");
     for words in [
         &["PUBLISH", "__sentinel__:hello", "x"][..],
@@ -538,7 +540,7 @@ async fn labs_without_ports_have_none_even_after_hostile_commands() {
     let mut lab = lab(LabKind::Masters).await;
     for name in LabKind::Masters.servers() {
         let mut stranger = as_a_lesson(&lab, name);
-        // The server itself would take it from a command; that it is none, the plan sees to. A script cannot.
+        // The server itself would accept the setting; for commands the plan refuses it, and for scripts the ACL does.
         ask(&mut stranger, &["EVAL", "return redis.pcall('CONFIG', 'SET', 'port', '1')", "0"])
             .expect_err("refused");
         let ports = listens_on(lab.process(name).expect("it runs").pid());

@@ -1,4 +1,4 @@
-//! Servers that die, stop or never answer: a message within seconds, and a way on.
+//! Servers that die, stop or never answer: a message within seconds, and a way to continue.
 //!
 //! Quick by default: a few steps of one variant of each lab, a few moments of each command. With `LOCKSTEP_CAMPAIGN`
 //! every step of every variant, every server, and many moments.
@@ -27,13 +27,13 @@ use crate::{
     texts::planned,
 };
 
-/// Within this a message must come. A machine on which other tests run gets more time than a learner has patience for.
+/// The deadline for a message. Other tests on the machine may slow it down, so it is longer than a learner would wait.
 const MESSAGE_WITHIN: Duration = Duration::from_secs(10);
-/// Nothing may take longer, or it hangs.
+/// Anything that takes longer than this hangs.
 const HANGS: Duration = Duration::from_mins(1);
 
 fn send(pid: i32, signal: Signal) {
-    // It may have ended meanwhile.
+    // The process may have ended meanwhile.
     let _ = kill_process(Pid::from_raw(pid).expect("a process number"), signal);
 }
 
@@ -41,18 +41,18 @@ fn send(pid: i32, signal: Signal) {
 #[derive(Debug, Clone)]
 struct Server {
     pid: i32,
-    /// What runs, for messages.
+    /// A part of its command line, for messages.
     what: String,
 }
 
-/// The servers that work in this directory or below it, and that live and run.
+/// The running server processes with this working directory, or one below it.
 fn servers_in(lab: &Path) -> Vec<Server> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok) {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
             continue;
         };
-        // After the name, which may hold anything: the state, and the parent's number.
+        // The name may contain anything; after it come the state and the parent's process id.
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         let stat = stat.rsplit(')').next().unwrap_or_default().trim_start();
         let runs = !stat.is_empty() && !stat.starts_with(['T', 'Z', 'X']);
@@ -60,7 +60,7 @@ fn servers_in(lab: &Path) -> Vec<Server> {
         if here && runs {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            // The one from whose classes an archive is made is nobody's server.
+            // The server that makes the class archive belongs to no lab.
             if line.contains("-XX:ArchiveClassesAtExit=") {
                 continue;
             }
@@ -70,7 +70,7 @@ fn servers_in(lab: &Path) -> Vec<Server> {
             found.push((server, parent.unwrap_or(0)));
         }
     }
-    // What a server has forked is no server.
+    // Forked children of servers are not servers.
     let all: Vec<i32> = found.iter().map(|(server, _)| server.pid).collect();
     found.retain(|(_, parent)| !all.contains(parent));
     let mut found: Vec<Server> = found.into_iter().map(|(server, _)| server).collect();
@@ -85,7 +85,7 @@ fn labs_in(place: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.is_dir()).collect()
 }
 
-/// The directory of the lab whose servers these are.
+/// The directory of the lab with these servers.
 fn lab_of(servers: &[ServerInfo]) -> PathBuf {
     let address = &servers.first().expect("a server").address;
     if address.starts_with('/') {
@@ -106,11 +106,11 @@ struct Live {
     ended: bool,
 }
 
-/// What a live run said.
+/// An update of a live run that a user would react to.
 #[derive(Debug, PartialEq)]
 enum Said {
     Stepped,
-    /// A process stands still, or runs again.
+    /// A process stands still (with the message), or all run again.
     Silent(Option<String>),
     Failed(String, bool),
     Over,
@@ -125,7 +125,7 @@ impl Live {
         }
     }
 
-    /// The next thing that is said and that somebody would react to.
+    /// The next update that a user would react to.
     async fn said(&mut self, within: Duration) -> Said {
         let heard = tokio::time::timeout(within, async {
             loop {
@@ -156,11 +156,11 @@ impl Live {
     }
 
     fn step(&self) {
-        // A run that has failed says so.
+        // A failed run reports its failure by itself.
         let _ = self.session.commands.send(Ask::Step);
     }
 
-    /// Takes so many steps; false where the story is over before.
+    /// Takes this many steps; returns false if the story ends before.
     async fn steps(&mut self, steps: usize) -> bool {
         assert_eq!(self.said(HANGS).await, Said::Stepped, "the lab is ready");
         for _ in 0..steps {
@@ -178,12 +178,12 @@ impl Live {
     }
 }
 
-/// What was done to how many servers, and the longest that it took to be told.
+/// The number of servers that were struck, and the longest time until it was reported.
 #[derive(Debug, Default)]
 struct Tally {
     times: usize,
     worst: Duration,
-    /// How often the lesson did the same to the same server in the same step.
+    /// How many times the lesson itself did the same to the same server in the same step.
     own: usize,
 }
 
@@ -195,7 +195,7 @@ impl Tally {
     }
 }
 
-/// Kills a server after so many steps. False where there are not so many steps, or servers.
+/// Kills a server after this many steps. Returns false if there are not so many steps, or servers.
 async fn killed_at(scenario: &Scenario, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
     let mut live = Live::open(scenario.clone());
     let goes_on = live.steps(steps).await;
@@ -209,7 +209,7 @@ async fn killed_at(scenario: &Scenario, (steps, victim): (usize, usize), tally: 
     live.step();
     let mut stepped = false;
     loop {
-        // The step may have been the one in which the lesson itself kills that server: then all is as it should be.
+        // In this step the lesson itself may kill that server: then no message is needed.
         let heard = tokio::time::timeout(MESSAGE_WITHIN, live.said(HANGS)).await;
         let Ok(said) = heard else {
             assert!(stepped, "{what}: nothing is said");
@@ -230,7 +230,7 @@ async fn killed_at(scenario: &Scenario, (steps, victim): (usize, usize), tally: 
     goes_on
 }
 
-/// Stops a server after so many steps, in the midst of the next one or before it; lets it go on later.
+/// Stops a server after this many steps, during the next step or before it, and resumes it later.
 async fn stopped_at(scenario: &Scenario, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
     let mut live = Live::open(scenario.clone());
     let goes_on = live.steps(steps).await;
@@ -241,7 +241,7 @@ async fn stopped_at(scenario: &Scenario, (steps, victim): (usize, usize), tally:
     let what = format!("{}, {} stopped at step {steps}", name(scenario), server.what);
     send(server.pid, Signal::STOP);
     let since = Instant::now();
-    // Half of the time somebody steps on meanwhile.
+    // In half of the cases the next step is requested meanwhile.
     let meanwhile = (steps + victim) % 2 == 1;
     if meanwhile {
         live.step();
@@ -250,7 +250,7 @@ async fn stopped_at(scenario: &Scenario, (steps, victim): (usize, usize), tally:
     loop {
         let heard = tokio::time::timeout(MESSAGE_WITHIN, live.said(HANGS)).await;
         let Ok(said) = heard else {
-            // The step was the one in which the lesson itself kills or stops that server.
+            // In this step the lesson itself kills or stops that server.
             assert!(stepped, "{what}: nothing is said");
             tally.own += 1;
             return goes_on;
@@ -267,10 +267,10 @@ async fn stopped_at(scenario: &Scenario, (steps, victim): (usize, usize), tally:
     }
     tally.add(since.elapsed(), &what);
     send(server.pid, Signal::CONT);
-    // The words count the seconds until it runs again.
+    // The message counts seconds until the server runs again.
     while let Said::Silent(Some(_)) | Said::Stepped = live.said(HANGS).await {}
     if !meanwhile && !live.ended {
-        // Nobody was waiting for it, and time stood still: it is as if nothing had been.
+        // Nothing waited for the server and time stood still: the pause must have no effect.
         live.step();
         loop {
             match live.said(HANGS).await {
@@ -287,10 +287,10 @@ fn name(scenario: &Scenario) -> String {
     format!("{} {}", scenario.loaded.lesson.id, scenario.variant)
 }
 
-/// One variant for each kind of lab; in a campaign all of all.
+/// One variant for each kind of lab; in a campaign every variant.
 fn scenarios() -> Vec<Scenario> {
     if campaign() {
-        // One lesson alone, for whoever looks for the cause of something.
+        // `LOCKSTEP_LESSON` limits a campaign to one lesson, to find the cause of a failure.
         let only = std::env::var("LOCKSTEP_LESSON").ok();
         let mut all = all_carried();
         all.retain(|scenario| only.as_ref().is_none_or(|only| *only == scenario.loaded.lesson.id));
@@ -301,7 +301,7 @@ fn scenarios() -> Vec<Scenario> {
         .into()
 }
 
-/// Labs that are started in this process share its directory, and are told apart; but their load need not be added.
+/// The labs of this process do not interfere with each other, but their load would add up.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn at_each_step(what: &str, at: &impl AsyncFn(&Scenario, (usize, usize), &mut Tally) -> bool) {
@@ -353,14 +353,14 @@ fn the_screen_names_the_stopped_server_and_what_to_do_and_goes_on_with_it() {
     let told = terminal.wait_for("no answer from redis for");
     assert!(since.elapsed() < MESSAGE_WITHIN, "told only after {:?}", since.elapsed());
     assert!(told.has(&format!("kill -CONT {}", server.pid)) || told.has("SIGSTOP"), "{told}");
-    // Keys are answered meanwhile.
+    // Keys are handled meanwhile.
     terminal.press("?");
     terminal.wait_for("every command by name");
     terminal.press("\x1b");
     send(server.pid, Signal::CONT);
     let gone = terminal.wait_until("the message is gone", |screen| !screen.has("no answer from redis"));
     assert!(!gone.has("The lab has failed"), "{gone}");
-    // And again; this time somebody does not want to wait for it.
+    // Again; this time the user restarts instead of waiting.
     send(server.pid, Signal::STOP);
     terminal.wait_for("no answer from redis for");
     terminal.press("r");
@@ -370,7 +370,7 @@ fn the_screen_names_the_stopped_server_and_what_to_do_and_goes_on_with_it() {
     place.assert_nothing_left();
 }
 
-/// A command under way, which is ended when the test is.
+/// A running command, which is killed with the test.
 struct Running {
     child: Started,
     place: Place,
@@ -395,7 +395,7 @@ impl Running {
         labs_in(self.place.path()).iter().flat_map(|lab| servers_in(lab)).collect()
     }
 
-    /// Waits until a server runs; false where the command has ended before.
+    /// Waits until a server runs; returns false if the command has ended before.
     fn until_a_server_runs(&mut self) -> bool {
         let since = Instant::now();
         while self.servers().is_empty() {
@@ -408,7 +408,7 @@ impl Running {
         true
     }
 
-    /// Waits for the end. Gives the exit code, standard error, and how long it took.
+    /// Waits for the end. Returns the exit code, standard error, and the time that it took.
     fn ended(mut self, what: &str) -> (Option<i32>, String, Duration) {
         let since = Instant::now();
         let status = loop {
@@ -436,14 +436,14 @@ const COMMANDS: &[&[&str]] = &[
     &["run", "watchdog"],
     &["race", "zk-herd", "-n", "100000"],
     &["race", "oversell", "-n", "100000"],
-    // Bounded: a server of a lab that was just done with is killed in vain.
+    // Bounded: killing a server of a lab that is no longer used has no effect.
     &["explore", "zk-herd", "--variant", "herd", "--set", "clients=3", "--moves", "5"],
     &["explore", "failover", "--variant", "replication-lag"],
     &["explore", "unlock-someone-elses-lock", "--moves", "40", "--fault", "freeze", "--no-prune"],
     &["export", "zk-herd", "--variant", "herd", "--format", "json"],
 ];
 
-/// Moments from the start of the first server on: during set-up, at its end, and in the midst of the work.
+/// Moments after the start of the first server: during the set-up, at its end, and in the middle of the work.
 fn moments() -> Vec<Duration> {
     if campaign() {
         (0..24).map(|n| Duration::from_millis(n * n * 6)).collect()
@@ -452,7 +452,7 @@ fn moments() -> Vec<Duration> {
     }
 }
 
-/// The commands, of which the quick tests take some.
+/// The commands; quick tests use some of them.
 fn commands() -> impl Iterator<Item = &'static &'static [&'static str]> {
     COMMANDS.iter().enumerate().filter(|(n, _)| campaign() || [1, 4, 5, 7].contains(n)).map(|(_, args)| args)
 }
@@ -474,7 +474,7 @@ fn struck(signal: Signal, words: &[&str]) {
             send(server.pid, signal);
             let (code, err, took) = running.ended(&what);
             if matches!(code, Some(0 | 1)) {
-                // The command was done with that lab before it was news, or the lesson has killed the server itself.
+                // The command no longer needed that lab, or the lesson itself had killed the server.
                 too_late += 1;
                 continue;
             }
@@ -498,7 +498,7 @@ fn without_a_screen_a_stopped_server_ends_the_command_with_3() {
     struck(Signal::STOP, &["kill -CONT"]);
 }
 
-/// Ctrl-C while every server is stopped, so that whoever waits for one would wait for ever.
+/// Ctrl-C while every server is stopped, so that waiting for a server would take for ever.
 #[test]
 fn ctrl_c_ends_every_command_within_a_second() {
     let mut tally = Tally::default();
@@ -528,7 +528,7 @@ fn ctrl_c_ends_every_command_within_a_second() {
         println!("SIGINT, as far as {args:?}: {} times, worst {:?}", tally.times, tally.worst);
     }
     println!("SIGINT: {} times, worst {:?}", tally.times, tally.worst);
-    // One second, on a machine on which nothing else runs.
+    // One second on an idle machine.
     assert!(tally.times >= 4 && tally.worst < Duration::from_secs(5), "{tally:?}");
 }
 
@@ -593,13 +593,13 @@ fn free_play_goes_on_past_a_command_that_never_answers() {
         let mut session = session::open(planned(&text, "only"), LabOptions::with_binary(LOCKSTEP.into()), 1);
         let choices = [
             Choice::Move { actor: ActorId(0) },
-            // Time stands still in free play, so the command waits until somebody lets it pass.
+            // Time stands still in free play, so the command waits until time is passed.
             Choice::Pass { millis: 6_000 },
         ];
         let mut replied = false;
         let mut choices = choices.into_iter();
         let mut next = choices.next();
-        // The reply comes as soon as the server has seen that its time is over.
+        // The reply comes once the server has noticed the timeout.
         while !replied {
             if let Some(choice) = next.take() {
                 session.commands.send(Ask::Choose(choice)).expect("it listens");
@@ -620,7 +620,7 @@ fn free_play_goes_on_past_a_command_that_never_answers() {
 
 #[test]
 fn a_command_that_waits_for_a_while_is_not_cut() {
-    // Longer than an answer may take where the command itself does not wait.
+    // Longer than the limit for commands that do not block.
     let answer = run(&lesson("{ redis: BLPOP k 11 }", "move: A.move"));
     assert_ne!(answer.code, Some(3), "{}", answer.err);
     assert!(!answer.err.contains("no reply"), "{}", answer.err);

@@ -1,4 +1,4 @@
-//! However Lockstep ends, nothing of it goes on running, and what a killed one left is cleared away.
+//! However Lockstep ends, none of its processes survive, and the files of a killed one are removed later.
 
 use std::{cell::Cell, process::Stdio};
 
@@ -10,7 +10,7 @@ use crate::{
     pty::eventually,
 };
 
-/// A lesson that takes minutes on the wall clock, so that it is surely in its middle.
+/// A step that takes minutes on the wall clock when lengthened, so that the lesson is certainly in its middle.
 const LONG: &str = "- work: 5s";
 
 struct Running {
@@ -19,7 +19,7 @@ struct Running {
 }
 
 impl Running {
-    /// Starts a run and waits until its server and its clients are up.
+    /// Starts a run and waits until its server and its clients run.
     fn in_mid_lesson(args: &[&str]) -> Self {
         let place = Place::new();
         place.write("lesson.yaml", NEW_LESSON.replace(LONG, "- work: 600s"));
@@ -35,7 +35,7 @@ impl Running {
         running
     }
 
-    /// Waits for a condition of the outside world.
+    /// Waits for a condition that nothing signals.
     #[track_caller]
     fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
         eventually(what, || condition(self), || format!("{:?}", self.place.processes()));
@@ -65,7 +65,7 @@ fn an_asked_for_end_leaves_neither_processes_nor_files() {
     }
 }
 
-/// Runs a lesson, kills its server once the clients are there, and gives what was said.
+/// Runs a lesson, kills its server once the clients run, and returns standard error.
 fn said_when_the_server_is_killed(lesson: &str) -> String {
     let place = Place::new();
     place.write("lesson.yaml", lesson);
@@ -80,7 +80,7 @@ fn said_when_the_server_is_killed(lesson: &str) -> String {
             .find(|process| process.contains("redis-server") && !process.contains("__guard"))?;
         (clients >= 2).then(|| server.split(' ').next()?.parse().ok()).flatten()
     };
-    // Looked for once: while a client becomes another program, it has no name for a moment.
+    // Searched once: while a client executes another program, it has no name for a moment.
     let seen = Cell::new(None);
     running.until("the server runs", |running| {
         seen.set(server(running));
@@ -100,7 +100,7 @@ fn said_when_the_server_is_killed(lesson: &str) -> String {
 #[test]
 fn a_server_that_dies_while_the_lesson_is_set_up_is_named() {
     let lesson = NEW_LESSON;
-    // What never comes is waited for.
+    // The lesson waits for a value that never comes.
     let error = said_when_the_server_is_killed(&format!("{lesson}\nsetup:\n  - redis: BLPOP nothing 0\n"));
     assert!(error.contains("the server `redis` ended"), "{error}");
 }

@@ -10,17 +10,17 @@ use crate::place::{Answer, LOCKSTEP, NEW_LESSON, Place};
 /// The memory that a hostile file may make Lockstep use, in KiB of address space: 1.5 GiB.
 const MEMORY: &str = "1572864";
 
-/// Longer than any of this takes on a busy machine, and shorter than for ever.
+/// Longer than any of these commands takes on a busy machine.
 const SECONDS: &str = "60";
 
-/// `lockstep ARGS` with bounded memory, to its end. It must not be ended by a signal.
+/// Runs `lockstep ARGS` with bounded memory to its end, which must not be a signal.
 fn lockstep(place: &Place, args: &[&str]) -> Answer {
     let mut command = Command::new("sh");
     let script = format!("ulimit -v {MEMORY}; exec timeout -s ABRT {SECONDS} {LOCKSTEP} \"$@\"");
     command.args(["-c", &script, "sh"]).args(args);
     place.settle(&mut command);
     let answer = Answer::of(&command.output().expect("a shell starts"));
-    // 124 and 134 are what `timeout` and the shell make of the end by a signal.
+    // 124 and 134 are the codes of `timeout` and the shell for an end by a signal.
     assert!(
         matches!(answer.code, Some(0..=3)),
         "{args:?} ended with {:?}: {}",
@@ -58,7 +58,7 @@ fn deep(n: usize) -> Vec<String> {
     ]
 }
 
-/// Expressions that are short and ask for gigabytes.
+/// Short expressions that would take gigabytes.
 const LARGE: [&str; 12] = [
     "'x' * 100000000 ~ 'x' * 100000000",
     "([[[0] * 1000] * 1000] * 1000)|string",
@@ -74,7 +74,7 @@ const LARGE: [&str; 12] = [
     "(range(99999)|list) in [range(99999)|list] * 99999",
 ];
 
-/// A lesson with an expression in each place where one can stand.
+/// Lessons with an expression in every place that can have one.
 fn places(expression: &str) -> Vec<(&'static str, String)> {
     let quoted = format!("\"{}\"", expression.replace('\\', "\\\\").replace('"', "\\\""));
     let filled = format!("\"${{{}}}\"", expression.replace('\\', "\\\\").replace('"', "\\\""));
@@ -123,7 +123,7 @@ fn expressions_that_are_too_long_are_refused_wherever_they_stand() {
     let answer = lockstep(&place, &args);
     assert_eq!(answer.code, Some(2), "{}", brief(&answer.err));
     for name in &files {
-        // The file, a line and a column, and why.
+        // The file, a line and a column, and the reason.
         let said = answer.err.lines().find(|line| line.starts_with(&format!("{name}:")));
         let said = said.unwrap_or_else(|| panic!("nothing about {name}: {}", brief(&answer.err)));
         let mut parts = said[name.len() + 1..].splitn(3, ':');
@@ -151,7 +151,7 @@ fn what_is_short_enough_overflows_no_stack() {
     let directory = place.path().display().to_string();
     let answer = lockstep(&place, &["--lessons", &directory, "check"]);
     assert_eq!(answer.code, Some(2), "{}", brief(&answer.err));
-    // One bad file takes no other along.
+    // A bad file does not affect the others.
     let listed = lockstep(&place, &["--lessons", &directory, "list"]);
     assert_eq!(listed.code, Some(0), "{}", brief(&listed.err));
     assert!(listed.out.contains("oversell"), "{}", brief(&listed.out));
@@ -169,7 +169,7 @@ fn short_expressions_that_ask_for_gigabytes_are_bounded_at_check_and_at_run() {
     let names = |n: usize| places("1").into_iter().map(move |(where_, _)| format!("{n}-{where_}.yaml"));
     args.extend((0..LARGE.len()).flat_map(names));
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    // What is evaluated when a lesson is planned is refused; the rest is good until it is run.
+    // Expressions that are evaluated when a lesson is planned are refused then; the others pass until the run.
     let answer = lockstep(&place, &args);
     assert_eq!(answer.code, Some(2), "{}", brief(&answer.err));
     for n in 0..LARGE.len() {

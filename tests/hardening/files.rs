@@ -1,4 +1,4 @@
-//! Recordings, exports and configuration: what is overwritten, and what is read.
+//! Recordings, exports and configuration: which files are overwritten, and which are read.
 
 use std::{
     collections::HashMap,
@@ -31,7 +31,7 @@ use crate::{
     scenarios::{self, all_carried},
 };
 
-/// Ends whatever hangs: `timeout` then answers 124.
+/// Runs `lockstep ARGS` with a time limit, at which `timeout` exits with 124.
 fn bounded(place: &Place, args: &[&str]) -> Answer {
     let mut command = Command::new("timeout");
     command.args(["-k", "1", "60", "sh", "-c", "ulimit -v 1572864; exec \"$@\"", "sh", LOCKSTEP]);
@@ -44,7 +44,7 @@ fn make(program: &str, args: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// What is no regular file is refused at once, wherever a file is read.
+/// Anything but a regular file is refused at once, wherever a file is read.
 #[test]
 fn nobody_waits_for_what_is_no_file() {
     let place = Place::new();
@@ -68,7 +68,7 @@ fn nobody_waits_for_what_is_no_file() {
             assert!(answer.err.contains(file.trim_start_matches("./")), "{args:?}: {}", answer.err);
         }
     }
-    // The second of two recordings, the user's own configuration, what was done so far, recipes beside a lesson.
+    // The second of two recordings, the user's own configuration, the progress file, recipes beside a lesson.
     let answer = bounded(&place, &["compare", "fifo.jsonl", "fifo.jsonl"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
     for file in ["config/lockstep/config.toml", "state/lockstep/progress.json", "recipes.yaml"] {
@@ -88,7 +88,7 @@ fn is_fifo(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
 }
 
-/// Nothing but a regular file is replaced, by recordings and by pictures.
+/// Recordings and pictures replace only regular files.
 #[test]
 fn what_is_no_file_is_never_replaced() {
     let place = Place::new();
@@ -98,7 +98,7 @@ fn what_is_no_file_is_never_replaced() {
     let _socket = UnixListener::bind(at("socket")).expect("bound");
     symlink("nowhere", at("dangling")).expect("linked");
     symlink("fifo", at("to-fifo")).expect("linked");
-    // Devices can be made by root only.
+    // Only root can make devices.
     let device = make("mknod", &[&text("device"), "c", "1", "3"]);
     let names = ["fifo", "socket", "dangling", "to-fifo", "device"];
     for name in names.iter().filter(|name| **name != "device" || device) {
@@ -118,19 +118,19 @@ fn what_is_no_file_is_never_replaced() {
     assert!(is_fifo(&at("fifo")) && !at("nowhere").exists());
     let answer = bounded(&place, &["export", "oversell", "--recorded", "--output", "."]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    // `new` makes files and never touches one that is there, whatever it is.
+    // `new` never touches an existing file of any kind.
     symlink("nowhere", at("my-lock.yaml")).expect("linked");
     assert_eq!(bounded(&place, &["new", "my-lock"]).code, Some(2));
     assert!(!at("nowhere").exists());
-    // Other names of standard output are no files.
+    // Other names of standard output are not treated as files.
     for name in ["-", "/dev/stdout"] {
         let answer = bounded(&place, &["export", "oversell", "--recorded", "--output", name]);
         assert!(answer.out.starts_with("<svg"), "{name}: {}", answer.err);
     }
 }
 
-/// A file of somebody else's is kept where nobody can be asked, and `--force` overwrites it. What the same command has
-/// made is made again.
+/// A foreign file is kept if the user cannot be asked, and overwritten with `--force`. A file made by the same command
+/// is replaced.
 #[test]
 fn a_strangers_file_is_not_overwritten_unasked() {
     let place = Place::new();
@@ -153,7 +153,7 @@ fn a_strangers_file_is_not_overwritten_unasked() {
         assert!(at("link").is_symlink(), "a link stays a link");
         assert_ne!(fs::read_to_string(at("out")).expect("there"), first);
         fs::remove_file(at("link")).expect("removed");
-        // A picture of another format is another file.
+        // A picture of another format is a different file.
         let other = if format == "svg" { "json" } else { "svg" };
         let answer =
             bounded(&place, &["export", "oversell", "--recorded", "--format", other, "--output", "out"]);
@@ -180,7 +180,7 @@ fn a_recording_replaces_recordings_only() {
             assert!(recording::read(&at(name)).is_ok());
         }
     }
-    // Of several runs none begins before all of their files are known to be free.
+    // Before the first of several runs starts, all of their files must be free.
     fs::create_dir(at("runs")).expect("made");
     let library = Library::carried();
     let loaded = library.find("oversell").expect("carried");
@@ -192,7 +192,7 @@ fn a_recording_replaces_recordings_only() {
     assert_eq!(fs::read_dir(at("runs")).expect("readable").count(), 1);
 }
 
-/// A umask that takes from the user what the user writes is named before anything starts.
+/// A umask that denies the user access to their own files is reported before anything starts.
 #[test]
 fn a_umask_that_locks_the_user_out_is_named() {
     let place = Place::new();
@@ -218,7 +218,7 @@ fn a_umask_that_locks_the_user_out_is_named() {
     assert_eq!(fs::read_dir(place.path()).expect("readable").count(), 0);
 }
 
-/// A recording's first lines, good as far as they go.
+/// The header and the first event of a valid recording.
 fn beginning() -> [String; 2] {
     let text = carried_text(&scenarios::carried("oversell", "lost-update"));
     let mut lines = text.lines().map(str::to_owned);
@@ -234,7 +234,7 @@ fn carried_text(scenario: &Scenario) -> String {
     fs::read_to_string(path).expect("there")
 }
 
-/// A gzip file of a few hundred kilobytes that says one thing again and again.
+/// A gzip file of a few hundred kilobytes that repeats one piece of text.
 fn bomb(path: &Path, first: &str, again: &[u8], times: usize) {
     let file = fs::File::create(path).expect("made");
     let mut gzip = GzEncoder::new(file, Compression::fast());
@@ -245,7 +245,7 @@ fn bomb(path: &Path, first: &str, again: &[u8], times: usize) {
     gzip.finish().expect("written");
 }
 
-/// Small files that are large in memory are read as far as is sensible.
+/// Small files that are large in memory are read only up to a limit.
 #[test]
 fn a_small_file_cannot_become_a_large_one() {
     let place = Place::new();
@@ -289,7 +289,7 @@ fn a_small_file_cannot_become_a_large_one() {
     }
 }
 
-/// Changes one place of a value to what nobody expects there.
+/// Changes one place of a value to something unexpected.
 fn mutate(random: &mut Random, value: &mut Value, known: &[String]) {
     match value {
         Value::Object(map) if !map.is_empty() && random.below(12) > 0 => {
@@ -355,7 +355,7 @@ fn texts(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// A recording with a few lines changed, left out, doubled or swapped.
+/// A recording with a few lines changed, removed, duplicated or swapped.
 fn mutated(lines: &[Value], known: &[String], random: &mut Random) -> String {
     let mut lines = lines.to_vec();
     for _ in 0..=random.below(6) {
@@ -378,7 +378,8 @@ fn mutated(lines: &[Value], known: &[String], random: &mut Random) -> String {
     })
 }
 
-/// Everything that looks at recordings looks at this one, at a moment of the round's. How many pictures came of it.
+/// Passes a recording to every reader of recordings, at a moment chosen by the round. Returns the number of pictures
+/// made.
 fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize {
     if recording.fit(scenario).is_err() {
         return 0;
@@ -412,7 +413,7 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
         drawn += usize::from(export::export(&run, Format::Svg, Some(moment), look).is_ok());
     }
     let mut formats = vec![Format::Html, Format::Mermaid, Format::Json];
-    // Hundreds of frames.
+    // A cast has hundreds of frames.
     if round % 8 == 1 {
         formats.push(Format::Cast);
     }
@@ -422,7 +423,7 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
     drawn
 }
 
-/// Recordings whose events say what cannot be: nothing panics, and nothing takes long.
+/// Recordings with impossible events: nothing panics, and nothing takes long.
 #[test]
 fn a_recording_that_lies_does_no_harm() {
     let each = if campaign() { 300 } else { 3 };

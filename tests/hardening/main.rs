@@ -1,4 +1,4 @@
-//! What a stranger's lesson, a dying server, a signal or an odd file may not do to whoever runs Lockstep.
+//! What a foreign lesson, a dying server, a signal or an odd file must not do to the user of Lockstep.
 //!
 //! Each module is quick by default. `./campaign` runs the same tests with the numbers of a long campaign, which it
 //! passes in environment variables; `docs/hardening.md` lists them.

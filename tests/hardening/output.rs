@@ -1,7 +1,7 @@
-//! What reaches a terminal or a picture is escaped, and a closed pipe is no error.
+//! Output to a terminal or a picture is escaped, and a closed pipe is no error.
 //!
-//! The lessons here say everything that they can with escape sequences, C1 controls and marks that change the direction
-//! of writing; whatever a command then writes, none of it comes through.
+//! The texts of these lessons contain escape sequences, C1 controls and marks that change the direction of writing; no
+//! command may pass any of them on.
 
 use std::{
     fs::File,
@@ -13,12 +13,12 @@ use lockstep::printable::is_harmless;
 
 use crate::place::{Answer, Place};
 
-/// ESC, OSC with BEL, CSI as C1, a right-to-left override, an isolate, a mark without width: as they are.
+/// ESC, OSC with BEL, CSI as C1, a right-to-left override, an isolate, a zero-width mark, unescaped.
 const RAW: &str = "x\u{1b}[31m\u{1b}]0;t\u{7}\u{9b}2J\u{202e}y\u{2066}\u{200b}\u{7f}z";
-/// The same as YAML and TOML write it between double quotes.
+/// The same as escaped in YAML and TOML between double quotes.
 const QUOTED: &str = r"x\u001b[31m\u001b]0;t\u0007\u009b2J\u202ey\u2066\u200b\u007fz";
 
-/// A lesson in which `@` stands wherever a stranger may write words.
+/// A lesson with numbered `@` wherever its author may write words.
 const LESSON: &str = r#"format: 1
 id: my-lock
 track: redis
@@ -72,7 +72,7 @@ interview:
 sources: [ "@36", "@37" ]
 "#;
 
-/// The lesson with hostile words in all of its places that may have any.
+/// The lesson with hostile words in all places that may have any.
 fn hostile() -> String {
     let mut lesson = LESSON.to_owned();
     for n in (1..=37).rev() {
@@ -86,7 +86,7 @@ fn assert_clean(what: &str, text: &str) {
     assert_eq!(bad, None, "{what}: {text:?}");
 }
 
-/// Both outputs are clean, and nothing has panicked.
+/// Asserts that both outputs are clean, and that nothing has panicked.
 fn clean(what: &str, answer: &Answer) {
     assert_clean(what, &answer.out);
     assert_clean(what, &answer.err);
@@ -163,7 +163,7 @@ fn a_lesson_cannot_reach_a_picture() {
             clean(format, &answer);
             assert!(answer.out.len() > 200, "{format}: {}", answer.err);
             if format != "json" {
-                // JSON says faithfully what was said; in pictures nothing of it acts once it is read.
+                // JSON contains the text as it was; in pictures none of it may take effect when they are read.
                 for escaped in [r"\u009b", r"\u202e", r"\u2066"] {
                     assert!(!answer.out.contains(escaped), "{format}: {escaped}");
                 }
@@ -172,7 +172,7 @@ fn a_lesson_cannot_reach_a_picture() {
     }
 }
 
-/// A mistake is quoted with the line that it is in.
+/// The message of a mistake quotes its line.
 #[test]
 fn a_mistake_in_a_lesson_cannot_reach_the_terminal() {
     let place = Place::new();
@@ -192,7 +192,7 @@ fn a_mistake_in_a_lesson_cannot_reach_the_terminal() {
         ("  one:", format!("  \"{QUOTED}\":")),
         ("move: A.ask", format!("move: \"{QUOTED}\"")),
         ("lease: 3s", format!("\"{QUOTED}\": 3s")),
-        // YAML forbids most of them unquoted, and its reader quotes them.
+        // YAML forbids most of these characters unquoted, and its parser quotes them.
         ("id: my-lock", format!("id: {RAW}")),
         ("id: my-lock", "id: \u{202e}my-lock\u{2066}".to_owned()),
     ];
@@ -206,7 +206,7 @@ fn a_mistake_in_a_lesson_cannot_reach_the_terminal() {
     }
 }
 
-/// File names, arguments, the environment and the configuration are strangers too.
+/// File names, arguments, the environment and the configuration are not trusted either.
 #[test]
 fn names_and_arguments_cannot_reach_the_terminal() {
     let place = Place::new();
@@ -247,7 +247,7 @@ fn names_and_arguments_cannot_reach_the_terminal() {
     assert_clean("--help", &String::from_utf8_lossy(&help.stdout));
 }
 
-/// Whoever stops reading has read enough.
+/// A reader that closes the pipe has read enough.
 #[test]
 fn a_reader_who_goes_away_is_no_error() {
     let place = Place::new();
@@ -260,7 +260,7 @@ fn a_reader_who_goes_away_is_no_error() {
     }
 }
 
-/// A full disk is told, and is no crash.
+/// A full disk is reported without a crash.
 #[test]
 fn an_output_that_cannot_be_written_is_told() {
     let place = Place::new();
@@ -272,14 +272,14 @@ fn an_output_that_cannot_be_written_is_told() {
         assert!(err.contains("standard output cannot be written: No space left"), "{args:?}: {err}");
         assert!(!err.contains("panicked"), "{args:?}: {err}");
     }
-    // Nowhere to complain: the exit code still tells.
+    // If nothing can be written, the exit code still reports the error.
     let full = || Stdio::from(File::options().write(true).open("/dev/full").expect("there is one"));
     let silent = |mut command: Command| command.stdout(full()).stderr(full()).status().expect("it starts");
     assert_eq!(silent(place.command(&["run", "nobody"])).code(), Some(2));
     assert_eq!(silent(place.command(&["--nonsense"])).code(), Some(2));
 }
 
-/// Commands that write much or little, with whatever writes it.
+/// Commands with much or little output, through every way of writing it.
 const ENOUGH_SAID: [&[&str]; 14] = [
     &["list"],
     &["list", "--json"],

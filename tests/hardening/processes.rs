@@ -1,4 +1,4 @@
-//! No process and no directory outlives Lockstep, forks of servers included.
+//! No process and no directory outlives Lockstep, including forks of servers.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -17,7 +17,7 @@ use crate::{
     random::{Random, campaign, given_seed},
 };
 
-/// Random numbers from a seed that is printed, so that a failure can be had again: `LOCKSTEP_SEED` sets it.
+/// Random numbers from a seed that is printed, so that a failure can be reproduced: `LOCKSTEP_SEED` sets it.
 fn random(what: &str) -> Random {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     let seed = given_seed("LOCKSTEP_SEED").unwrap_or(now.as_secs());
@@ -25,20 +25,20 @@ fn random(what: &str) -> Random {
     Random::new(seed)
 }
 
-/// Lets a random time pass: the moment is what is tried.
+/// Lets a random time pass, since the test is about the moment.
 fn moment(random: &mut Random, longest: u64) -> Duration {
     let moment = Duration::from_millis(random.next() % longest);
     std::thread::sleep(moment);
     moment
 }
 
-/// Starts what says nothing.
+/// Starts a command without input and output.
 fn start(command: &mut Command) -> Started {
     let null = Stdio::null;
     Started::new(command.stdin(null()).stdout(null()).stderr(null()))
 }
 
-/// The next start of Lockstep, of the shortest lab.
+/// Starts Lockstep again, with the shortest lab.
 #[track_caller]
 fn start_next(place: &Place) {
     let answer = place.run(&["run", "oversell", "--variant", "atomic-script"]);
@@ -51,12 +51,12 @@ fn socket(place: &Place, server: &str) -> Option<PathBuf> {
     labs.map(|lab| lab.join(format!("{server}.sock"))).find(|socket| socket.exists())
 }
 
-/// What a server answers to commands, sent from outside by who may do everything; or why it does not.
+/// The answers of a server to commands sent by its administrator, or the error.
 fn ask(place: &Place, server: &str, commands: &str) -> Result<String, String> {
     let socket = socket(place, server).ok_or("there is no socket yet")?;
     let secret =
         std::fs::read_to_string(socket.with_file_name("secret")).map_err(|error| error.to_string())?;
-    // A fork keeps the connection open, so its end tells nothing.
+    // A forked child keeps the connection open, so the end of the stream is no sign.
     let last = "-- all answered --";
     let asked = UnixStream::connect(socket).and_then(|mut stream| {
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -72,17 +72,17 @@ fn ask(place: &Place, server: &str, commands: &str) -> Result<String, String> {
         Ok(answer)
     });
     let answer = asked.map_err(|error| error.to_string())?;
-    // The first is the answer to `AUTH`.
+    // The first answer is that to `AUTH`.
     answer.strip_prefix("+OK\r\n").map(str::to_owned).ok_or(answer)
 }
 
-/// Whether a fork of a Redis server runs: they name themselves `redis-rdb-bgsave` and `redis-rdb-to-slaves`.
+/// The number of running forks of Redis servers, which name themselves `redis-rdb-bgsave` and `redis-rdb-to-slaves`.
 fn forks(place: &Place) -> usize {
     let processes = place.processes();
     processes.iter().filter(|process| process.contains("redis-rdb-")).count()
 }
 
-/// Makes a server save in the background, and so slowly that it does for a quarter of an hour.
+/// Makes a server save in the background, so slowly that it takes a quarter of an hour.
 #[track_caller]
 fn save_slowly(place: &Place, server: &str) {
     let commands =
@@ -93,7 +93,7 @@ fn save_slowly(place: &Place, server: &str) {
     until_forked(place);
 }
 
-/// Makes a replica take everything from its master again, slowly.
+/// Makes a replica do a full resynchronization with its master, slowly.
 #[track_caller]
 fn sync_slowly(place: &Place) {
     let commands = "CONFIG SET rdb-key-save-delay 9000000\nMSET k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7 k8 8 k9 9";
@@ -101,7 +101,7 @@ fn sync_slowly(place: &Place) {
     assert!(answer.as_ref().is_ok_and(|answer| answer.starts_with("+OK\r\n+OK\r\n+OK")), "{answer:?}");
     let known = ask(place, "node2", "CONFIG GET replicaof").unwrap_or_default();
     let master = known.lines().find(|line| line.starts_with("127.")).expect("it follows a master");
-    // As its own master it gets a history of its own, with which it can only take over everything.
+    // As its own master the replica gets a history of its own, so that only a full resynchronization is possible.
     let commands = format!("REPLICAOF NO ONE\nSET other 1\nREPLICAOF {master}");
     ask(place, "node2", &commands).expect("it answers");
     until_forked(place);
@@ -137,7 +137,7 @@ fn a_fork_ends_with_its_lockstep() {
     }
 }
 
-/// The lesson clock's library sees to it, before the next start.
+/// The lesson clock's library ends the fork, before the next start.
 #[test]
 fn a_fork_ends_when_lockstep_is_killed() {
     let place = Place::new();
@@ -167,7 +167,7 @@ fn a_fork_ends_with_its_server() {
     place.assert_nothing_left_after("Q");
 }
 
-/// On the wall clock nothing of Lockstep's is inside the server, and so nothing ends its fork but the next start.
+/// On the wall clock Lockstep's library is not in the server, so only the next start ends its fork.
 #[test]
 fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
     let place = Place::new();
@@ -180,7 +180,7 @@ fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
         || format!("{:?}", place.processes()),
     );
     save_slowly(&place, "redis");
-    // Somebody else's process in the same directory, with a group of its own: it is none of ours.
+    // A foreign process in the same directory, with a process group of its own: it must survive.
     let lab = place.left_behind().remove(0);
     let mut shell = Command::new("sleep");
     std::os::unix::process::CommandExt::process_group(&mut shell, 0);
@@ -225,7 +225,7 @@ fn a_strange_lock_hangs_no_start() {
     let began = Instant::now();
     start_next(&place);
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    // Abandoned are those whose lock nobody holds; what was never a lock is left alone.
+    // A directory is abandoned if its lock is free; one without a lock is left alone.
     let mut left: Vec<_> = place
         .left_behind()
         .into_iter()
@@ -235,12 +235,12 @@ fn a_strange_lock_hangs_no_start() {
     assert_eq!(left, ["dir001", "fifo01", "link01"].map(|name| format!("{prefix}{name}")));
 }
 
-/// Leaving in the middle of whatever owns labs, at a random moment.
+/// Leaving at a random moment in the middle of whatever owns labs.
 #[test]
 fn leaving_anywhere_leaves_nothing() {
     let mut random = random("leaving_anywhere_leaves_nothing");
     let times = if campaign() { 50 } else { 1 };
-    // What opens it, what tells that it is under way, and how long to wait at most.
+    // The arguments and key that open it, and the text that shows that it is under way.
     let places: [(&str, &[&str], &str, &str); 4] = [
         ("a search", &["play", "unlock-someone-elses-lock"], "X", "every order"),
         ("a search with processes", &["play", "zk-herd"], "X", "every order"),
@@ -293,7 +293,7 @@ fn a_headless_search_that_is_interrupted_leaves_nothing() {
     for n in 0..times {
         for args in commands {
             let mut running = start(&mut place.command(args));
-            // Before it listens, a signal ends it at once.
+            // Before the command listens, a signal ends it at once.
             eventually(
                 "a lab is there",
                 || !place.left_behind().is_empty() || running.0.try_wait().is_ok_and(|ended| ended.is_some()),
@@ -308,7 +308,7 @@ fn a_headless_search_that_is_interrupted_leaves_nothing() {
     }
 }
 
-/// SIGKILL at random moments; in one of ten, while a server's fork runs.
+/// SIGKILL at random moments; in one of ten cases while a server's fork runs.
 #[test]
 fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
     let mut random = random("killed_at_any_moment_nothing_is_left_after_the_next_start");

@@ -1,6 +1,6 @@
-//! Random numbers that can be had again, and how many of them a test takes.
+//! Reproducible random numbers, and whether a long campaign is wanted.
 
-/// Whether the numbers are those of a long campaign.
+/// Whether to use the numbers of a long campaign.
 pub fn campaign() -> bool {
     std::env::var_os("LOCKSTEP_CAMPAIGN").is_some()
 }

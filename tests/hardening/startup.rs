@@ -1,4 +1,4 @@
-//! Limits of the machine, signals, and a clock that is proven before the screen says so.
+//! Limits of the machine, signals, and a clock that is proved before the screen says so.
 
 use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
@@ -82,7 +82,7 @@ fn a_server_that_does_not_take_the_clock_is_found_out_and_said_so() {
     place.assert_nothing_left_after("the screen");
 }
 
-/// Runs a shell script in which `mount` changes nothing outside; `None` where this system does not let that be.
+/// Runs a shell script whose `mount` commands have no effect outside; `None` if this system does not allow that.
 fn with_mounts(place: &Place, script: &str) -> Option<Answer> {
     let attempt = |flags: &[&str], script: &str| {
         let mut unshare = Command::new("unshare");
@@ -125,7 +125,7 @@ fn with_a_noexec_temporary_directory_the_clock_is_controlled_from_elsewhere() {
 #[test]
 fn where_nothing_can_be_loaded_from_anywhere_the_wall_clock_is_said() {
     let place = Place::new();
-    // The checkout may itself lie in /tmp, so the program is started from a place that stays as it is.
+    // The checkout may itself be in /tmp, so the program is started from a mount that stays executable.
     let script = "mount --bind ${LOCKSTEP%/*} /mnt || exit 9
                   for d in /tmp /var/tmp /dev/shm; do mount --bind $d $d && mount -o remount,bind,noexec $d || exit 9; done
                   /mnt/lockstep run oversell --json && /mnt/lockstep doctor --lang zh >&2";
@@ -181,7 +181,7 @@ fn a_umask_that_makes_files_useless_is_named() {
 #[test]
 fn where_no_thread_can_be_started_that_is_said() {
     let place = Place::new();
-    // The limit does not hold for root, so root becomes somebody who has no other processes.
+    // The limit does not hold for root, so root switches to a user without other processes.
     let program = place.path().join("lockstep");
     std::fs::copy(LOCKSTEP, &program).expect("a copy that anybody may run");
     for path in [place.path(), program.as_path()] {

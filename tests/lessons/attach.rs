@@ -1,5 +1,5 @@
-//! Programs that users bring as clients: each request of theirs is a move, their waits pass with the lesson, and faults hit
-//! them as they hit any client. The programs here are shell scripts, so that nothing has to be installed for them.
+//! User programs as clients: each of their requests is a move, their waits pass with the lesson, and faults affect them
+//! as any client. The programs here are shell scripts, so that nothing has to be installed for them.
 
 use lockstep::{
     lesson::Speaks,
@@ -14,13 +14,13 @@ use crate::{
     place::{Answer, Place},
 };
 
-/// What a request and its reply take in a script. Replies of one line are enough.
+/// A request and its reply in a script. Replies of one line are enough.
 const ASK: &str = r#"
 exec 3<>"/dev/tcp/$REDIS_HOST/$REDIS_PORT"
 ask() { printf '%s\r\n' "$*" >&3; IFS= read -r reply <&3; reply=${reply%$'\r'}; }
 "#;
 
-/// Takes a lock for 3 s, works for 4 s, and deletes it whoever it belongs to.
+/// Takes a lock for 3 s, works for 4 s, and deletes the lock without checking the owner.
 const WORKER: &str = r#"
 ask PING
 while ask SET lock "$LOCKSTEP_CLIENT" NX PX 3000; [ "$reply" != +OK ]; do
@@ -38,7 +38,7 @@ fn script(text: &str) -> Vec<String> {
     ["bash", "-c", &format!("{ASK}{text}")].map(str::to_owned).to_vec()
 }
 
-/// Programs of which one may hold a lock.
+/// Attached programs with a lock for one holder.
 fn of(programs: &[Vec<String>], lock: Option<&str>, server: Speaks) -> AttachedPrograms {
     AttachedPrograms {
         server,
@@ -93,7 +93,7 @@ echo "nobody HOLDS the lock"
     assert_eq!(hint.count(), 1, "and in Chinese, too");
 }
 
-/// Sends something to three servers at once, each over a connection of its own, and waits for two replies.
+/// Sends a request to three servers at once, each over a connection of its own, and waits for two replies.
 const QUORUM: &str = r#"
 url() { url=${1#redis://}; url=${url%/0}; }
 IFS=, read -ra urls <<<"$REDIS_URLS"
@@ -198,7 +198,7 @@ ask INCR n
             |kind: &EventKind| matches!(kind, EventKind::Believes { lock, .. } if lock.starts_with(name));
         free.log.events().iter().filter(|event| of(&event.kind)).count()
     };
-    // Between the two, somebody else may have come to hold it.
+    // Between the two beliefs another program may have come to hold the lock.
     assert_eq!(told(&free, "lock"), 240);
     assert!(!said(&free).iter().any(|line| line.contains("Lockstep")), "{:?}", said(&free));
     free.moves([0]).await;
@@ -248,7 +248,7 @@ async fn without_a_name_every_lock_that_was_held_is_told_by_its_own() {
     assert_eq!(Outcome::of(&scenario, &free.log).to_string(), "orders held, 1 unfinished");
 }
 
-/// What a request and its reply take in a script that speaks ZooKeeper's protocol, in hexadecimal.
+/// A request and its reply in a script that speaks ZooKeeper's protocol, in hexadecimal.
 const ZOOKEEPER_ASK: &str = r#"
 exec 3<>"/dev/tcp/${ZOOKEEPER%:*}/${ZOOKEEPER#*:}"
 send() { printf "$(sed 's/../\\x&/g' <<<"$1")" >&3; }
@@ -269,7 +269,8 @@ async fn attached_to_zookeeper(script: &str) -> Free {
 
 #[tokio::test]
 async fn requests_of_zookeepers_protocol_are_moves_too() {
-    // An ephemeral, sequential node `/a` with the data `me`, open to the world; then a look at it with a watch; then the end.
+    // An ephemeral, sequential node `/a` with the data `me`, open to the world; then an `exists` with a watch; then the
+    // end.
     let acl = "000000010000001f00000005776f726c6400000006616e796f6e65";
     let create = format!("send 000000330000000100000001000000022f61000000026d65{acl}00000003; receive");
     let exists = "send 0000000f0000000200000003000000022f6101; receive";
@@ -353,7 +354,7 @@ async fn two_programs_hold_a_lock_whose_lease_is_over() {
     assert_eq!(breaches(&free.log).len(), 1, "and that is told");
 }
 
-/// Asks for nothing and says that it has a lock: how, and which.
+/// The number of breaches when three programs only print that they hold a lock: how, and which.
 async fn holders(says: [&str; 3], holders: usize) -> usize {
     let commands: Vec<_> = says.iter().map(|says| script(&format!("echo {says} book; sleep 1"))).collect();
     let programs = AttachedPrograms { server: Speaks::Redis, servers: 1, lock: None, holders, commands };
@@ -554,7 +555,7 @@ async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
     assert!(whys.contains(&alas), "{whys:?}");
 }
 
-/// What programs have written to standard error, as it is told.
+/// What programs have written to standard error, as recorded.
 fn errors(free: &Free) -> Vec<String> {
     let errors = free.log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Said { text, stderr: true, .. } => Some(text.clone()),
@@ -646,7 +647,7 @@ fn a_recording_of_too_many_programs_is_damaged() {
         let header = serde_json::json!({
             "lockstep_recording": 2, "lesson": "attach", "variant": "free", "program": "0.1.0", "attached": attached,
         });
-        // Its name tells a recording by what it begins with.
+        // A recording is recognized by the first key of its header.
         let header = header.to_string().replace("\"lockstep_recording\":2,", "");
         let header = header.replacen('{', "{\"lockstep_recording\":2,", 1);
         place.write("many.jsonl", format!("{header}\n{{\"end\":0}}\n"));
@@ -664,7 +665,7 @@ fn a_program_is_looked_for_where_a_shell_would_look() {
         let output = place.command(&["attach", "redis", "--", program]).env("PATH", path).output();
         Answer::of(&output.expect("it starts"))
     };
-    // The script may not be executed, and administrators' programs are on nobody else's path.
+    // The script is not executable, and programs for administrators are not on a normal path.
     for program in ["no-such-program", "./worker.sh", "ldconfig"] {
         let refused = started(program, "/usr/bin:/bin");
         assert_eq!(refused.code, Some(2), "{}", refused.out);
@@ -674,7 +675,7 @@ fn a_program_is_looked_for_where_a_shell_would_look() {
     assert!(found.err.contains("needs a terminal"), "it is found then: {}", found.err);
 }
 
-/// A lesson whose clients are a script beside it.
+/// A lesson whose clients run a script beside it.
 const LESSON: &str = r"
 format: 1
 id: my-program

@@ -1,5 +1,6 @@
-//! Races and every order of programs that a lesson brings: they are started anew for each run, and are the same each time, or
-//! it is said who was not. The programs speak to their server over a plain socket, so that nothing has to be installed.
+//! Races and exploring with programs of a lesson: they are started again for each run, and must behave the same each
+//! time, or the one that does not is named. The programs speak to their server over a plain socket, so that nothing has
+//! to be installed.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::{
     texts::{HEAD, ONLY},
 };
 
-/// What a request and its reply take in Python.
+/// A request and its reply in Python.
 const ASK: &str = r#"
 import os, random, socket, time
 
@@ -26,7 +27,7 @@ def ask(*words):
     return line[1:]
 "#;
 
-/// Looks whether there is a lock, and then takes it.
+/// Checks whether the lock exists, and then takes it.
 const CHECK_THEN_SET: &str = r#"
 if ask("GET", "lock") is None:
     ask("SET", "lock", me)
@@ -34,7 +35,7 @@ if ask("GET", "lock") is None:
     ask("INCR", "sold")
 "#;
 
-/// Takes a lock in one step, and deletes only its own.
+/// Takes the lock in one step, and deletes only its own.
 const OWN_LOCK: &str = r#"
 token = os.urandom(16).hex()
 while ask("SET", "lock", token, "NX", "PX", "3000") != "OK":
@@ -45,7 +46,7 @@ if ask("GET", "lock") == token:
 print("DROPS lock")
 "#;
 
-/// A place with a lesson of two clients that run this program, and that may start them.
+/// A place with a lesson of two clients that run this program, and with the permission to start them.
 fn place(program: &str, more: &str) -> Place {
     let place = Place::new();
     let client =
@@ -72,7 +73,7 @@ fn report(answer: &Answer) -> Value {
     answer.json().remove(0)
 }
 
-/// Every order, with and without leaving out what is sure to come to the same: both count the same.
+/// Explores every order, with and without pruning: both must count the same.
 fn explored(place: &Place, args: &[&str]) -> Value {
     let explore = |more: &[&str]| {
         let answer = place.run(&[&["explore", "tried/lesson.yaml", "--json"], args, more].concat());
@@ -89,7 +90,7 @@ fn explored(place: &Place, args: &[&str]) -> Value {
 
 #[test]
 fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
-    // Who has ended holds nothing, so it works on for a while.
+    // A program that has ended holds nothing, so it works on for a while.
     let works = format!("{CHECK_THEN_SET}time.sleep(1)\n");
     for (program, runs, expected) in
         [(works.as_str(), "16", &["held", "violated"][..]), (OWN_LOCK, "8", &["held"])]
@@ -101,7 +102,7 @@ fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
         let outcomes = raced["outcomes"].as_array().expect("outcomes");
         let fate = |outcome: &Value| outcome["locks"]["lock"].as_str().unwrap_or_default().to_owned();
         let fates: Vec<String> = outcomes.iter().map(fate).collect();
-        // Whoever starts late finds the lock; whoever starts together does not.
+        // A client that starts late finds the lock; clients that start together do not.
         assert!(expected.iter().all(|fate| fates.iter().any(|seen| seen == fate)), "{raced}");
         assert_eq!(fates.len(), expected.len(), "{raced}");
         assert!(outcomes.iter().all(|outcome| outcome["unfinished"] == 0), "{raced}");
@@ -110,9 +111,9 @@ fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
 
 #[test]
 fn every_order_of_programs_is_carried_out_with_fresh_processes() {
-    // Both look before either takes the lock in 12 of the 20 orders of three moves each; in 4 of those, one is at its end, and
-    // holds nothing, before the other takes it. In the other 8, whoever looks too late is at its end, and 4 different ones are
-    // left.
+    // Both read before either takes the lock in 12 of the 20 orders of three moves each; in 4 of those, one has ended,
+    // and holds nothing, before the other takes it. In the other 8, the client that reads too late has ended, and 4
+    // different orders are left.
     let found = explored(&place(CHECK_THEN_SET, ""), &[]);
     let counts = ["orders", "interleavings", "violations", "cut"].map(|key| found[key].as_u64());
     assert_eq!(counts, [16, 16, 8, 0].map(Some), "{found}");
@@ -121,7 +122,8 @@ fn every_order_of_programs_is_carried_out_with_fresh_processes() {
 
 #[test]
 fn tokens_that_are_drawn_at_random_are_no_difference_and_waits_end_when_they_should() {
-    // The second comes to the lock before the first has it, with it, and when it is given back; else it waits.
+    // The second client reaches the lock before the first has it, while it holds it, or after its release; else it
+    // waits.
     let found = explored(&place(OWN_LOCK, ""), &[]);
     let counts = ["orders", "violations", "cut"].map(|key| found[key].as_u64());
     assert_eq!(counts, [6, 0, 0].map(Some), "{found}");
@@ -129,7 +131,8 @@ fn tokens_that_are_drawn_at_random_are_no_difference_and_waits_end_when_they_sho
 
 #[test]
 fn a_program_that_is_killed_in_an_order_leaves_nothing_for_the_next() {
-    // One asks and ends. It may be killed before its move or not at all: three points, less where nobody can move.
+    // A client sends one command and ends. It may be killed before its move or not at all: three points, less where no
+    // client can move.
     let place = place("ask(\"SET\", \"lock\", me)\n", "");
     let found = explored(&place, &["--fault", "crash:A"]);
     // Without a fault AB and BA; A is killed before both, or between B and A.

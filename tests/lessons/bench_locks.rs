@@ -1,4 +1,4 @@
-//! Locks measured against each other: every one keeps the others out, and a user's own servers are left as they were.
+//! Measured locks: each of them excludes other clients, and a user's own servers are left as they were.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -26,7 +26,7 @@ fn every_lock_hands_over_and_lets_nobody_in_beside_its_holder() {
     for row in &rows {
         let figures = &row["figures"];
         assert_eq!((&figures["hand_overs"], &figures["overlaps"]), (&json!(12), &json!(0)), "{row}");
-        // Every way to hand a lock over takes at least a release and a grant.
+        // Every hand-over takes at least a release and a grant.
         assert!(
             figures["requests"].as_f64() >= Some(2.0) && figures["median_ms"].as_f64() > Some(0.0),
             "{row}"
@@ -39,7 +39,7 @@ fn every_lock_hands_over_and_lets_nobody_in_beside_its_holder() {
     place.assert_nothing_left();
 }
 
-/// Servers that are somebody's own, and how they are named on the command line.
+/// Servers that belong to the user, and how they are named on the command line.
 async fn own() -> (Lab, String, String) {
     let kind: LabKind = serde_json::from_value(json!(["redis", "mariadb"])).expect("a lab");
     let mut options = LabOptions::with_binary(LOCKSTEP.into());
@@ -103,7 +103,7 @@ async fn servers_of_the_user_are_written_to_only_when_allowed_and_are_left_as_th
     assert_eq!(locks, ["redis-polling", "redis-messages", "mariadb-for-update"]);
     assert!(as_before().await);
 
-    // Ctrl-C in the middle of it.
+    // Ctrl-C in the middle of a measurement.
     let mut interrupted = place.command(&["bench-locks", "--sql", &sql, "--hand-overs", "100000", "--yes"]);
     let mut running = interrupted.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     while tables(&sql).await.len() < 2 {
@@ -118,7 +118,7 @@ async fn servers_of_the_user_are_written_to_only_when_allowed_and_are_left_as_th
 
 #[test]
 fn servers_that_cannot_be_used_are_told_before_anything_is_asked_or_written() {
-    // Of these ports nobody but the system's own services may take one.
+    // Only the system's own services may use these ports.
     for (option, address) in [
         ("--redis", "redis://127.0.0.1:1"),
         ("--zookeeper", "127.0.0.1:1"),
@@ -140,7 +140,7 @@ fn servers_that_cannot_be_used_are_told_before_anything_is_asked_or_written() {
     }
 }
 
-/// Ends the process with the test.
+/// Kills the process on drop.
 struct Running(Child);
 
 impl Drop for Running {
@@ -149,7 +149,7 @@ impl Drop for Running {
     }
 }
 
-/// A user who may read and not write has written nothing, and nothing is left for anybody to remove.
+/// A user who may read but not write has written nothing, and nothing is left to remove.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_may_not_write_is_told_so_and_nothing_is_left() {
     let place = Place::new();

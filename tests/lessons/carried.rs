@@ -1,5 +1,5 @@
-//! Every lesson that the binary carries can be read, every variant of it can be planned, and its recording belongs to
-//! it as it is now and is stepped to its verdict. What the lessons claim is proved on real servers elsewhere.
+//! Every carried lesson can be loaded, every variant of it can be planned, and its recording matches it and can be
+//! stepped to its verdict. What the lessons claim is proved on real servers elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use serde_yaml::Value;
 
 use crate::scenarios::all_carried;
 
-/// What makes them anew, and where.
+/// The command that makes outdated recordings again.
 const MENDED_BY: &str = "`cargo run --release -- run --all --record assets/recordings --stale` makes it anew";
 
 /// The carried lessons, none of them broken.
@@ -86,7 +86,7 @@ fn figures_can_be_changed() {
     }
 }
 
-/// Whether a log tells what was broken in the lesson's own words.
+/// Whether a log describes every breach in the lesson's own words.
 fn says_what_was_broken(scenario: &Scenario, log: &Log) -> bool {
     log.events().iter().all(|event| match &event.kind {
         EventKind::Breached { invariant, says, .. } => *says == scenario.invariants[*invariant].says,
@@ -94,7 +94,7 @@ fn says_what_was_broken(scenario: &Scenario, log: &Log) -> bool {
     })
 }
 
-/// The texts of a lesson's file, without spaces, in pieces: what stands between two pieces is computed.
+/// The texts of a lesson's file, without spaces, split at computed values.
 fn texts(source: &str) -> Vec<Vec<String>> {
     fn gather(value: &Value, texts: &mut Vec<Vec<String>>) {
         match value {
@@ -121,7 +121,7 @@ fn without_spaces(text: &str) -> String {
 /// Whether a text may have been made of these pieces.
 fn is_made_of(text: &str, pieces: &[String]) -> bool {
     let [first, rest @ ..] = pieces else { return false };
-    // What is a value and nothing else may be any text.
+    // A text that consists only of a computed value matches nothing.
     if pieces.iter().all(String::is_empty) {
         return false;
     }
@@ -134,7 +134,7 @@ fn is_made_of(text: &str, pieces: &[String]) -> bool {
     text.is_empty()
 }
 
-/// An explanation in a log that its lesson does not have: it is no part of what makes a recording outdated.
+/// An explanation in a log that its lesson no longer has: such a difference does not make a recording outdated.
 fn outdated_explanation(texts: &[Vec<String>], log: &Log) -> Option<String> {
     let explanations = log.events().iter().flat_map(|event| match &event.kind {
         EventKind::Asked { choices, .. } => choices.iter().filter_map(|choice| choice.why.as_ref()).collect(),

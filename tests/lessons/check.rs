@@ -1,11 +1,11 @@
-//! Broken lessons: each mistake is named with its file, line and column, what is wrong and what would be
-//! right, by the real program.
+//! Broken lessons: the real program reports each mistake with its file, line and column, what is wrong and what would
+//! be right.
 
 use std::fmt::Write;
 
 use crate::place::{NEW_LESSON, Place};
 
-/// Checks `NEW_LESSON` with one text replaced; returns what standard error says.
+/// Checks `NEW_LESSON` with one text replaced; returns standard error.
 fn broken(from: &str, to: &str) -> String {
     assert!(NEW_LESSON.contains(from), "the good lesson has no `{from}`");
     checked(NEW_LESSON.replacen(from, to, 1))
@@ -20,7 +20,7 @@ fn checked(text: impl AsRef<[u8]>) -> String {
     answer.err
 }
 
-/// The line of `NEW_LESSON` that holds a text, from 1.
+/// The line of `NEW_LESSON` that contains a text, from 1.
 fn line_of(text: &str) -> usize {
     NEW_LESSON.lines().position(|line| line.contains(text)).expect("the text is there") + 1
 }
@@ -32,14 +32,14 @@ fn the_lesson_to_start_from_is_good() {
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let answer = place.run(&["check", "first-steps.yaml"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
-    // It is never written over.
+    // An existing lesson is never overwritten.
     assert_eq!(place.run(&["new", "first-steps"]).code, Some(2));
 }
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table, one line for each mistake")]
 fn every_mistake_has_its_line_and_says_what_is_right() {
-    // What is replaced, with what, where the mistake is reported, and words that the report must hold.
+    // The text to replace, its replacement, where the mistake is reported, and words that the report must contain.
     let mistakes: &[(&str, &str, &str, &[&str])] = &[
         ("minutes: 2", "minuts: 2", "minutes: 2", &["unknown field `minuts`", "minutes"]),
         ("minutes: 2", "minutes: soon", "minutes: 2", &["`minutes` takes a whole number", "`minutes: 5`"]),
@@ -299,7 +299,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
     for (from, to, reported, words) in mistakes {
         let error = broken(from, to);
         let line = line_of(reported);
-        // Some mistakes are found at the next line, where the value or the block begins.
+        // Some mistakes are reported at the next line, where the value or the block begins.
         let near = [line, line + 1].iter().any(|line| error.contains(&format!("lesson.yaml:{line}:")));
         assert!(near, "`{to}` should be reported at line {line}:\n{error}");
         for word in *words {
@@ -357,7 +357,8 @@ fn a_question_that_cannot_be_answered_is_a_mistake() {
     assert_eq!(answer.code, Some(0), "{}", answer.err);
 
     let two = "        - { says: { en: two, zh: 二 }, why: { en: no, zh: 不 } }\n";
-    // What is replaced, with what, the line after the question's first that is reported, and what must be said.
+    // The text to replace, its replacement, the reported line counted from the question's first, and words of the
+    // report.
     let mistakes: [(&str, &str, usize, &[&str]); 11] = [
         (two, "", 3, &["two to four choices, not 1"]),
         (two, &two.repeat(4), 3, &["two to four choices, not 5"]),
@@ -467,7 +468,7 @@ fn one_language_is_enough_unless_both_are_asked_for() {
             assert!(answer.err.contains(words), "{name}: {}", answer.err);
         }
     }
-    // Those that Lockstep carries have both.
+    // The carried lessons have both languages.
     let answer = place.run(&["check", "--strict"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
 }

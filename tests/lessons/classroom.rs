@@ -1,5 +1,5 @@
 //! A class over real sockets: phones that vote, phones that misbehave, the teacher and the stage. With
-//! `LOCKSTEP_CAMPAIGN` as many phones as a lecture has, with the figures on standard error.
+//! `LOCKSTEP_CAMPAIGN` as many phones as in a lecture, with figures on standard error.
 
 use std::{
     net::SocketAddr,
@@ -96,12 +96,12 @@ async fn connect(address: SocketAddr) -> TcpStream {
     timeout(LONG, TcpStream::connect(address)).await.expect("in time").expect("it is accepted")
 }
 
-/// Sends a request as it stands, on a connection of its own.
+/// Sends a raw request on a connection of its own.
 async fn send(address: SocketAddr, request: &str) -> Reply {
     let mut stream = connect(address).await;
     stream.write_all(request.as_bytes()).await.expect("it is sent");
     let mut reply = Vec::new();
-    // Who says too much is cut off in the middle of it.
+    // A client that sends too much is cut off in the middle of it.
     let _ = timeout(LONG, stream.read_to_end(&mut reply)).await.expect("in time");
     let reply = String::from_utf8_lossy(&reply);
     let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
@@ -221,11 +221,11 @@ async fn a_class_votes_and_each_phone_counts_once() {
     }
     let mut phones = voting.join_all().await;
     room.counted(&[15, 15, 0]).await;
-    // What others voted is not told before it is decided.
+    // The votes of others are not published before the poll is decided.
     let voted = first.until("class", |event| event["tally"]["voted"] == 30).await;
     assert_eq!((&voted["tally"]["joined"], &voted["tally"]["votes"]), (&json!(1), &Value::Null));
     assert_eq!(voted["mine"], 0);
-    // A phone that reloads finds its vote; another stream of the same phone is the same phone.
+    // A phone that reloads finds its vote; another stream of the same phone counts as the same phone.
     let mut again = Events::open(address, &format!("/{}/events", room.code()), "vote=none").await;
     assert_eq!(again.next("class").await["mine"], Value::Null);
     first.until("class", |event| event["tally"]["joined"] == 2).await;
@@ -271,7 +271,7 @@ async fn what_phones_send_is_a_choice_of_the_open_poll_or_nothing() {
     for cookie in ["", "vote=", "vote=1", "vote=zz", "vote=00000000000000000000000000000001"] {
         assert_eq!(post(address, &vote, cookie, r#"{"poll":3,"choice":0}"#).await.status, 403, "{cookie}");
     }
-    // A vote more than ten times a second is too often.
+    // More than ten votes per second are too many.
     let mut often = JoinSet::new();
     let phone = Arc::new(phone);
     for n in 0..30 {
@@ -289,7 +289,7 @@ async fn phones_that_misbehave_are_noticed_by_nobody() {
     let mut room = Room::with_poll(1);
     let (address, code) = (room.address, room.code().to_owned());
     let phone = Phone::join(address, &code).await;
-    // Those who do not read, while much is said.
+    // Phones that do not read although much is sent.
     let mut deaf = Vec::new();
     for _ in 0..20 {
         deaf.push(Phone::join(address, &code).await.events().await);
@@ -355,7 +355,7 @@ async fn codes_are_not_guessed_and_nothing_but_the_pages_is_found() {
             assert!(reply.head.contains(header), "{path}: {header} in {}", reply.head);
         }
     }
-    // A name may be another site's that points here; an origin is another site.
+    // The host name may be another site's that resolves to this address; an origin is another site.
     let with = |host: &str, more: &str| {
         format!("GET /{code} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n")
     };
@@ -379,7 +379,7 @@ async fn codes_are_not_guessed_and_nothing_but_the_pages_is_found() {
     assert!(way.status == 303 && way.head.contains(&format!("location: /{}", code.to_ascii_lowercase())));
     assert_eq!(get(address, "/?code=%0d%0aSet-Cookie:%20vote=1").await.status, 404);
 
-    // Whoever mistypes behind the same address keeps nobody else from joining.
+    // A client that mistypes behind the same address does not keep others from joining.
     for n in 0..30 {
         let path = if n % 2 == 0 { format!("/222{n:03}") } else { format!("/teacher/{n}") };
         assert_eq!(get(address, &path).await.status, 404, "{path}");
@@ -449,7 +449,7 @@ fn worst(mut times: Vec<Duration>) -> [Duration; 3] {
     [50, 99, 100].map(|share| times[(times.len() * share / 100).min(times.len() - 1)])
 }
 
-/// A lecture. Client and server are in one process, so memory and times are those of both.
+/// A lecture. Client and server share a process, so memory and times are those of both.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_hundred_phones_vote_within_five_seconds() {
     const PHONES: usize = 500;
@@ -498,7 +498,7 @@ async fn five_hundred_phones_vote_within_five_seconds() {
                     times.push(began.elapsed());
                 }
                 events.until("class", |event| event["mine"] == n % 2).await;
-                // Everybody goes on reading.
+                // All phones continue reading.
                 tokio::spawn(async move { tokio::io::copy(&mut events.0, &mut tokio::io::sink()).await });
                 times
             });

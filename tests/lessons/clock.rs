@@ -1,5 +1,5 @@
-//! What real servers and clients make of the lesson clock. Each test starts its own processes, in a directory of
-//! its own, and ends them. Real time is slept through only where its passing is what is tested.
+//! How real servers and clients behave on the lesson clock. Each test starts its own processes, in a directory of its
+//! own, and ends them. Tests sleep in real time only where its passing is what is tested.
 
 #![allow(clippy::print_stderr, reason = "what a child tells the test")]
 
@@ -64,7 +64,7 @@ impl Process {
         Self(child)
     }
 
-    /// What the kernel says of it, from its state on.
+    /// The fields of `/proc/PID/stat` from the state on.
     fn stat(&self) -> Vec<String> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("a living process");
         // The name, in brackets, may contain anything.
@@ -92,7 +92,7 @@ impl Drop for Process {
     }
 }
 
-/// Asks until there is an answer, and quotes the log if there is none.
+/// Polls until there is an answer, and quotes the log if there is none.
 fn until<T>(what: &str, log: &Path, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -156,7 +156,7 @@ fn redis_stands_still_while_the_lesson_is_paused() {
 
     let deadline = lab.clock.from_unix_millis(redis.ask("PEXPIRETIME lock"), None);
     let left = deadline.since(lab.clock.now());
-    // Redis tells whole milliseconds.
+    // Redis reports whole milliseconds.
     assert!(
         left.abs_diff(Duration::from_millis(before.unsigned_abs())) <= Duration::from_millis(2),
         "{left:?}"
@@ -180,7 +180,7 @@ fn redis_follows_a_jump() {
     lab.jump(2);
     assert_eq!(redis.ask::<Option<String>>("GET lock"), None);
     assert_eq!(redis.ask::<i64>("PTTL long"), 29_000);
-    // And not only when asked: Redis' own timer sees it, and expires a key that nobody touches.
+    // And not only on request: Redis' own timer notices the jump, and expires a key that no client touches.
     lab.jump(30);
     until("active expiry", &lab.dir.path().join("redis.log"), || {
         redis.ask::<String>("INFO stats").contains("expired_keys:2").then_some(())
@@ -298,19 +298,19 @@ impl ZooKeeper {
             .arg(&config);
         let process = Process::start(&mut command, lab, None, &log);
         let server = Self { process, port };
-        // `ruok` answers before the server takes sessions.
+        // `ruok` answers before the server accepts sessions.
         until("ZooKeeper", &log, || server.word("srvr")?.contains("Mode:").then_some(()));
         server
     }
 
     fn connect(&self) -> Option<TcpStream> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
-        // A server that is still booting may accept and never answer.
+        // A server that is still starting may accept and never answer.
         stream.set_read_timeout(Some(Duration::from_millis(500))).ok()?;
         Some(stream)
     }
 
-    /// Asks with one of its four-letter words.
+    /// Sends one of its four-letter words and returns the answer.
     fn word(&self, word: &str) -> Option<String> {
         let mut stream = self.connect()?;
         stream.write_all(word.as_bytes()).ok()?;
@@ -319,7 +319,7 @@ impl ZooKeeper {
         Some(answer)
     }
 
-    /// Opens a session whose client then never says another word: only the server's clock can end it.
+    /// Opens a session whose client then stays silent: only the server's clock can end it.
     fn silent_session(&self, timeout: Duration) -> (TcpStream, String) {
         let mut stream = self.connect().expect("a connection");
         let millis = i32::try_from(timeout.as_millis()).expect("a short time");
@@ -363,15 +363,15 @@ fn zookeeper_stands_still_while_the_lesson_is_paused() {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Clients: this binary, run again, and what waits as programs in other languages do
+// Clients: this binary, run again, and a program that waits as programs in other languages do
 // ---------------------------------------------------------------------------------------------------------
 
 const CLIENT: &str = "LOCKSTEP_TEST_CLIENT";
 
-/// A name, and how to wait.
+/// The name of a way to wait, and the function.
 type Wait = (&'static str, fn(Duration));
 
-/// Waits in every way that a Rust program has, for `span` each.
+/// Waits in every way that Rust programs can, for `span` each.
 fn wait_in_every_way(span: Duration) {
     let waits: [Wait; 4] = [
         ("sleep", thread::sleep),
@@ -403,7 +403,7 @@ fn wait_in_every_way(span: Duration) {
     });
 }
 
-/// Keeps a session alive by nothing but the client's own pings.
+/// Keeps a session alive only by the client's pings.
 fn hold_a_session(server: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("tokio");
     runtime.block_on(async {
@@ -418,7 +418,7 @@ fn hold_a_session(server: &str) {
     });
 }
 
-/// Not a test, but the program of the clients below; as a test it does nothing.
+/// Not a test but the program of the clients below; as a test it does nothing.
 #[test]
 fn client() {
     match env::var(CLIENT) {
@@ -432,14 +432,14 @@ fn client() {
     wait_in_every_way(Duration::from_secs(10));
 }
 
-/// This binary as a client of that server, or as one that only waits.
+/// This binary as a client of a server, or as one that only waits.
 fn rust_client(server: &str) -> Command {
     let mut command = Command::new(env::current_exe().expect("this binary"));
     command.args(["--exact", "clock::client", "--nocapture"]).env(CLIENT, server);
     command
 }
 
-/// Builds the program `waits`, with the C compiler that links Rust's programs, too.
+/// Builds the program `waits`, with the C compiler that also links Rust programs.
 fn waits(lab: &Lab) -> PathBuf {
     let (source, program) = (lab.dir.path().join("waits.c"), lab.dir.path().join("waits"));
     fs::write(&source, include_str!("waits.c")).expect("a source file");
@@ -449,7 +449,7 @@ fn waits(lab: &Lab) -> PathBuf {
     program
 }
 
-/// Starts a client; what it says comes through the channel.
+/// Starts a client; its output arrives through the channel.
 fn start_client(lab: &Lab, slot: Option<&Slot>, command: &mut Command) -> (Process, mpsc::Receiver<String>) {
     let mut child = command
         .envs(lab.clock.env(slot))
@@ -473,7 +473,7 @@ fn a_zookeeper_client_pings_in_lesson_time() {
     let mut command = rust_client(&format!("127.0.0.1:{}", server.port));
     let (_client, lines) = start_client(&lab, None, &mut command);
     let session = lines.recv_timeout(Duration::from_secs(30)).expect("a session");
-    // Its session of 4 s wants a ping every 0.6 s of lesson time, which is every 60 ms now.
+    // Its session of 4 s needs a ping every 0.6 s of lesson time, which is every 60 ms now.
     lab.run_at(10.0);
     thread::sleep(Duration::from_millis(1_500));
     lab.run_at(1.0);
@@ -511,7 +511,8 @@ fn waits_in_lesson_time(lab: &Lab, command: &mut Command, expected: &[&str]) {
 
     assert_eq!(line(Duration::from_secs(30)).as_deref(), Some("ready"));
     lab.pause();
-    // Behind the kernel's time by now, a deadline of lesson time would long have passed.
+    // Lesson time is behind the kernel's by now, so a deadline of lesson time would have passed long ago for the
+    // kernel.
     let ticks = client.ticks_during(Duration::from_secs(2));
     assert!(ticks <= 3, "{ticks} ticks of processor time in a pause");
     let ended: Vec<_> = lines.try_iter().collect();
@@ -533,8 +534,8 @@ fn waits_in_lesson_time(lab: &Lab, command: &mut Command, expected: &[&str]) {
     assert!(client.0.wait().expect("its end").success());
 }
 
-/// The ways in which `waits` waits, and what each says when a signal interrupts its 20 s after 5 s, and when what it
-/// waits for comes then: its result, milliseconds left and files ready (-1: not told).
+/// The ways in which `waits` waits, with its output when a signal interrupts its 20 s after 5 s, and when the awaited
+/// event comes then: the result, milliseconds left and files ready (-1: not reported).
 const WAITS: [(&str, &str, Option<&str>); 9] = [
     ("nanosleep", "-1, interrupted, left 15000, ready -1", None),
     ("poll", "-1, interrupted, left -1, ready 0", Some("1, left -1, ready 1")),
@@ -562,13 +563,13 @@ fn a_wait_that_ends_early_answers_as_libc_does() {
     let interrupted = WAITS.map(|(name, answer, _)| (name, answer, start(name)));
     let served: Vec<_> =
         WAITS.into_iter().filter_map(|(name, _, answer)| Some((name, answer?, start(name)))).collect();
-    // So that none is in its first nap any more.
+    // So that no wait is in its first nap any more.
     thread::sleep(Duration::from_millis(150));
     lab.jump(5);
     for (name, expected, (process, lines)) in interrupted {
         let pid = Pid::from_child(&process.0);
         let answer = until(name, lab.dir.path(), || {
-            // A signal that comes between two naps interrupts nothing.
+            // A signal between two naps interrupts nothing.
             kill_process(pid, Signal::USR1).expect("a living process");
             lines.recv_timeout(Duration::from_millis(20)).ok()
         });

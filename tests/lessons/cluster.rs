@@ -1,4 +1,4 @@
-//! A Redis Cluster: a failover that loses a lock, an old master that says OK, and clients that are redirected.
+//! A Redis Cluster: a failover that loses a lock, an old master that answers OK, and clients that are redirected.
 
 use lockstep::log::{EventKind, Reply};
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
@@ -88,7 +88,7 @@ fn a_failover_loses_a_lock_and_a_thawed_master_grants_another() {
     place.assert_nothing_left();
 }
 
-/// Says something to a node as the lab itself does: whoever moves slots is not in any lesson.
+/// Sends a command to a node as the lab itself does: no client of a lesson moves slots.
 async fn tell(address: &str, password: &str, command: &str) -> String {
     let who = RedisConnectionInfo::default().set_username("lockstep").set_password(password);
     let address = ConnectionAddr::Unix(address.into()).into_connection_info().expect("an address");

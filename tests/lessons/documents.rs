@@ -1,5 +1,4 @@
-//! The README and the pages beside it: what they list is what the program has, and their links, commands and lessons
-//! work.
+//! The README and the other pages: their lists match the program, and their links, commands and lessons work.
 
 mod grammar;
 mod output;
@@ -34,7 +33,7 @@ fn page(path: &str) -> String {
     read(&root().join(path))
 }
 
-/// All files of a folder, and of the folders in it.
+/// All files of a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -47,7 +46,7 @@ fn pages() -> Vec<PathBuf> {
     top.into_iter().chain(files(&root().join("docs"))).collect()
 }
 
-/// The lines of a page that are no code.
+/// The lines of a page outside code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut code = false;
     text.lines().filter(move |line| {
@@ -57,14 +56,14 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The blocks of code in a language.
+/// The code blocks in a language.
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
     let blocks = text.split(&fence).skip(1);
     blocks.map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
 }
 
-/// What stands under a heading, up to the next of its rank or higher.
+/// The text under a heading, up to the next heading of its rank or higher.
 fn section<'t>(text: &'t str, heading: &str) -> &'t str {
     let rank = heading.chars().take_while(|c| *c == '#').count();
     let start =
@@ -81,10 +80,10 @@ fn section<'t>(text: &'t str, heading: &str) -> &'t str {
     &body[..at]
 }
 
-/// The rows of all tables whose first column has this head, each cell by itself.
+/// The rows of all tables whose first column has this head, split into cells.
 fn rows(text: &str, head: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    // Whether the table is the one, or none is open.
+    // Whether the open table is the wanted one; `None` outside tables.
     let mut table = None;
     for line in prose(text) {
         if !line.starts_with('|') {
@@ -105,12 +104,12 @@ fn rows(text: &str, head: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// What stands in backticks.
+/// The words in backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// The first word of everything that stands in backticks in the first column.
+/// The first word of everything in backticks in the first column.
 fn names(text: &str, head: &str) -> BTreeSet<String> {
     let rows = rows(text, head);
     let words = rows.iter().flat_map(|row| quoted(&row[0]));
@@ -207,7 +206,7 @@ fn the_page_of_the_command_line_has_every_command_and_option() {
     }
 }
 
-/// Compares a table of arguments with those that a command has.
+/// Compares a table of arguments with those of a command.
 fn options(section: &str, head: &str, command: &clap::Command) {
     let told: Vec<(String, String)> = rows(section, head)
         .into_iter()
@@ -246,7 +245,7 @@ fn options(section: &str, head: &str, command: &clap::Command) {
 fn exit_codes_are_those_of_the_program() {
     let text = page("docs/command-line.md");
     let codes = [cli::OK, cli::NOT_SHOWN, cli::USAGE, cli::SERVER, cli::INTERRUPTED];
-    // The last is a shell's code for SIGPIPE.
+    // 141 is a shell's code for SIGPIPE.
     let codes: BTreeSet<String> = codes.into_iter().chain([141]).map(|code| code.to_string()).collect();
     assert_eq!(names(section(&text, "## Exit codes"), "code"), codes);
 }

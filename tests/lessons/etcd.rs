@@ -1,4 +1,4 @@
-//! etcd on the lesson clock: its keys, the leases that they are on, and who waits for a key to go.
+//! etcd on the lesson clock: its keys, their leases, and clients that wait for the deletion of a key.
 
 use std::{
     io::{Read as _, Write as _},
@@ -169,7 +169,7 @@ async fn a_lease_stands_still_while_the_lesson_is_paused_and_ends_by_its_time() 
     let address = lab.servers().remove(0).address;
     let ask = |path: &str, body: &str| {
         let mut stream = TcpStream::connect(&address).expect("the server");
-        // Of HTTP/1.0 the answer ends with the connection.
+        // With HTTP/1.0 the answer ends with the connection.
         write!(stream, "POST /v3/{path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len())
             .expect("it takes it");
         let mut answer = String::new();
@@ -182,7 +182,7 @@ async fn a_lease_stands_still_while_the_lesson_is_paused_and_ends_by_its_time() 
     };
     assert_eq!(ask("lease/grant", r#"{"TTL":"4","ID":"10"}"#)["TTL"], "4");
     lab.clock().set_rate(Rate::PAUSED).expect("the clock");
-    // Here real time has to pass: that it makes no difference is what is tested.
+    // Real time has to pass here: the test is that it makes no difference.
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(left() >= Some(3), "{:?}", left());
     lab.clock().set_rate(Rate::from_factor(8.0).expect("a rate")).expect("the clock");

@@ -26,7 +26,7 @@ story:
     )
 }
 
-/// The buyer that every introduction shows: look, then act.
+/// The buyer of every introduction: read, then act.
 const GET_THEN_DECR: &str = "
     - check: { redis: GET stock }
     - if: check|int > 0
@@ -47,7 +47,7 @@ fn explored(text: &str, args: &[&str]) -> Answer {
     answer
 }
 
-/// Both ways of counting, which must agree: with and without leaving out what is sure to come to the same.
+/// Explores with and without pruning, whose counts must agree.
 fn both(text: &str, args: &[&str]) -> (serde_json::Value, serde_json::Value) {
     let report = |args: &[&str]| {
         let answer = explored(text, args);
@@ -55,8 +55,8 @@ fn both(text: &str, args: &[&str]) -> (serde_json::Value, serde_json::Value) {
         answer.json().remove(0)
     };
     let (mut pruned, mut all) = (report(args), report(&[args, &["--no-prune"]].concat()));
-    // From where on something could not be avoided is looked for no longer than the search itself takes where orders are gone
-    // through one by one.
+    // If orders are tried one by one, the point from which a breach was unavoidable is searched no longer than the
+    // search itself takes.
     let in_time = |found: &serde_json::Value| {
         let broken = found["broken"].as_array().into_iter().flatten();
         broken.clone().all(|broken| broken["unavoidable"]["before"].is_number())
@@ -88,15 +88,15 @@ fn every_order_is_counted_once() {
         assert_eq!(all["cut"], 0, "{all}");
         assert_eq!(all["violations"], 0, "{all}");
     }
-    // Whoever only looks is in nobody's way.
+    // Reads do not conflict with reads.
     let looks =
         "    - a: { redis: GET stock }\n    - b: { redis: PTTL stock }\n    - c: { redis: GET other }\n";
     let (pruned, all) = both(&lesson(&["A", "B", "C"], looks), &[]);
     assert_eq!((&pruned["interleavings"], &all["interleavings"]), (&1.into(), &1680.into()));
 }
 
-/// By hand: A may be over before B looks, or B before A looks; then one is sold. In the other orders both look
-/// before anybody buys: two orders of looking, two of buying.
+/// Counted by hand: A may finish before B reads, or B before A reads; then one is sold. In the other orders both read
+/// before either buys: two orders of reading, two of buying.
 #[test]
 fn get_then_decr_breaks_in_four_of_six_orders() {
     let text = lesson(&["A", "B"], GET_THEN_DECR);
@@ -124,13 +124,13 @@ fn compare_and_delete_is_not_broken_by_any_order() {
     assert_eq!(all["violations"], 0, "{all}");
     assert_eq!(explored(&text, &["--expect-none"]).code, Some(0));
 
-    // Whoever works for longer than the lease is another matter, and no script cures it.
+    // Work that takes longer than the lease is another problem, which no script solves.
     let slow = COMPARE_AND_DELETE.replace("work: 2s", "work: 10s");
     let (found, _) = both(&lesson(&["A", "B"], &slow), &["--moves", "8", "--expect-none"]);
     assert!(found["violations"].as_u64() > Some(0), "{found}");
 }
 
-/// The very script that no order breaks, with a holder that stands still for a while: its lease ends, and it goes on.
+/// The script that no order breaks, with a holder that is frozen for a while: its lease ends, and it continues.
 #[test]
 fn a_frozen_holder_overlaps_whatever_the_script() {
     let text = lesson(&["A", "B"], COMPARE_AND_DELETE);
@@ -138,10 +138,10 @@ fn a_frozen_holder_overlaps_whatever_the_script() {
     assert!(found["violations"].as_u64() > Some(0), "{found}");
     let shortest = found["shortest"].to_string();
     assert!(shortest.contains("freeze"), "{found}");
-    // A dead holder holds nothing: the lease is what it is for.
+    // A dead holder holds nothing: leases exist for this case.
     let (crashed, _) = both(&text, &["--fault", "crash"]);
     assert_eq!(crashed["violations"], 0, "{crashed}");
-    // Only whom one names.
+    // Only the named client is frozen.
     let (only, _) = both(&text, &["--fault", "freeze:B"]);
     assert!(!only["shortest"].to_string().contains("freeze A"), "{only}");
     assert!(only["violations"].as_u64() > Some(0), "{only}");
@@ -187,7 +187,7 @@ fn transactions_and_local_locks_and_watches_can_be_explored() {
         - count: sold";
     let (_, all) = both(&lesson(&["A", "B"], transaction), &["--never", "sold > 1"]);
     assert_eq!(all["interleavings"], 70, "{all}");
-    // Whoever comes second reads three, whatever was queued in between.
+    // The second client reads three, whatever was queued in between.
     assert_eq!(all["violations"], 0, "{all}");
     assert_eq!(all["outcomes"].as_array().map(Vec::len), Some(1), "{all}");
 
@@ -213,7 +213,7 @@ fn transactions_and_local_locks_and_watches_can_be_explored() {
     assert_eq!(herd["violations"], 0, "{herd}");
 }
 
-/// What a client of `herd_lock` does next.
+/// The next operation of a client of `herd_lock`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Create,
@@ -225,7 +225,7 @@ enum Next {
     Done,
 }
 
-/// One znode that all clients want, and what they know of it.
+/// One znode that all clients want, and their knowledge of it.
 #[derive(Clone)]
 struct Herd<const CLIENTS: usize> {
     next: [Next; CLIENTS],
@@ -237,7 +237,7 @@ struct Herd<const CLIENTS: usize> {
 }
 
 impl<const CLIENTS: usize> Herd<CLIENTS> {
-    /// The znode came or went: whoever watches it is told.
+    /// Creates or deletes the znode, which notifies its watchers.
     fn change(&mut self) {
         self.locked = !self.locked;
         let watchers: Vec<usize> = (0..CLIENTS).filter(|n| self.watches[*n]).collect();
@@ -275,7 +275,8 @@ impl<const CLIENTS: usize> Herd<CLIENTS> {
         };
     }
 
-    /// How many orders follow, how many of all of them wake several at once, and how many are cut after so many moves.
+    /// The number of orders from here, the number of those that wake several clients at once, and the number of those
+    /// cut after so many moves.
     fn orders(&self, moves: usize) -> [u64; 3] {
         let able = |n: &usize| !matches!(self.next[*n], Next::Taking | Next::Done);
         let able: Vec<usize> = (0..CLIENTS).filter(able).collect();
@@ -309,7 +310,7 @@ fn on_zookeeper_orders_that_come_to_the_same_are_counted_as_a_model_counts_them(
 #[test]
 fn a_bound_cuts_orders_and_what_takes_more_than_a_day_is_refused() {
     let six = lesson(&["A", "B", "C"], &steps(2));
-    // All sequences of three of the three clients, but those of one client alone.
+    // All sequences of three moves of the three clients, except those of one client alone.
     let (_, all) = both(&six, &["--moves", "3"]);
     assert_eq!(all["interleavings"], 27 - 3, "{all}");
     assert_eq!(all["cut"], 27 - 3, "{all}");
@@ -344,7 +345,7 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
     }
 }
 
-/// Ctrl-C keeps what was found.
+/// Ctrl-C keeps the results so far.
 #[test]
 fn an_interrupted_search_says_what_it_found() {
     let place = Place::new();
@@ -357,7 +358,7 @@ fn an_interrupted_search_says_what_it_found() {
         .spawn()
         .expect("lockstep starts");
     let pid = i32::try_from(child.id()).expect("a process number");
-    // Its servers run: so it has begun, or is about to, and either may be interrupted.
+    // Its servers run: so the search has begun or is about to, and either may be interrupted.
     while place.processes().iter().filter(|line| line.contains("redis-server")).count() < 2 {
         std::thread::yield_now();
     }
@@ -390,11 +391,11 @@ fn on_sentinel_every_order_is_carried_out_and_the_fixed_variant_keeps_the_lock()
     assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
     let found = &answer.json()[0];
     let count = |name: &str| found[name].as_u64().expect(name);
-    // Whoever comes second is refused; where no write is accepted it asks until the order is cut.
+    // The second client is refused; while no write is accepted it retries until the order is cut.
     assert_eq!((count("interleavings"), count("pruned"), count("violations")), (2, 0, 0), "{found}");
 }
 
-/// One command means another key on each of five servers, and a majority decides.
+/// The same command goes to another key on each of five servers, and a majority decides.
 #[test]
 fn on_five_masters_what_is_left_out_is_counted_exactly_too() {
     let majority = lesson(
@@ -418,7 +419,7 @@ fn on_five_masters_what_is_left_out_is_counted_exactly_too() {
         .replace("lab: redis", "lab: masters")
         .replace("  - redis: SET stock 1", "  - { redis: SET stock 1, on: redis1 }");
     let (pruned, all) = both(&majority, &[]);
-    // Twenty ways to shuffle three commands of each; then whoever has two of three works alone.
+    // Twenty ways to interleave three commands of each; then the client with two of three works alone.
     assert_eq!(all["interleavings"], 20, "{all}");
     assert!(pruned["interleavings"].as_u64() < Some(20), "{pruned}");
     assert_eq!(all["violations"], 0, "{all}");

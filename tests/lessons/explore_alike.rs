@@ -1,6 +1,5 @@
-//! Whatever way orders are gone through, the same is found: with what they share carried out once or each time, with
-//! what is sure to come to the same left out or not, by one worker or two. On real servers, with programs drawn at
-//! random.
+//! Every way of exploring finds the same: with shared prefixes carried out once or each time, with or without pruning,
+//! by one worker or two. On real servers, with random programs.
 
 use std::{ops::ControlFlow, sync::Mutex, time::Duration};
 
@@ -25,7 +24,7 @@ use crate::{
     texts::{HEAD, ONLY, planned},
 };
 
-/// One step of a random program. Keys are few, so that programs meet.
+/// One step of a random program. Keys are few, so that programs conflict.
 fn step() -> impl Strategy<Value = String> {
     let key = || prop_oneof![Just("k"), Just("l")];
     prop_oneof![
@@ -57,14 +56,14 @@ fn program(steps: &[String]) -> String {
             text += &["    - if: s", &n.to_string(), " == 2\n      then:\n        - count: twos\n"].concat();
         }
     }
-    // Every program counts, believes and ends with a command, so that what is asked has names.
+    // Every program counts, believes and ends with a command, so that the invariants' names exist.
     text.push_str(
         "    - last: { redis: GET k }\n    - if: last is none\n      then:\n        - count: twos\n",
     );
     text
 }
 
-/// `ends`: an invariant asks who has finished. That needs a whole log, and then states cannot be counted.
+/// `ends`: an invariant asks which clients have finished. That needs a whole log, and then states cannot be counted.
 fn scenario(programs: &[Vec<String>], ends: bool) -> Scenario {
     let mut text = [HEAD, "lab: redis\nsetup:\n  - redis: SET l 1\nclients:\n"].concat();
     for n in 0..programs.len() {
@@ -98,7 +97,7 @@ async fn explored(scenario: &Scenario, bounds: &Bounds) -> Explored {
     explore::explore(scenario, &options, bounds, &watch).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Everything that must be the same, in words.
+/// Everything that must be the same, as a text.
 fn told(found: &Explored) -> String {
     let outcomes: Vec<String> = found
         .outcomes
@@ -150,7 +149,7 @@ async fn every_way_finds_the_same() {
                 "share {share}, prune {prune}, {workers} workers\n{drawn:#?}"
             );
         }
-        // With client processes it is the same, only slower.
+        // Client processes find the same, only slower.
         if round % 4 == 0 || round == 3 {
             let mut processes = bounds(false, true, 1, faults);
             (processes.in_process, processes.moves) = (false, 4);
@@ -163,8 +162,8 @@ async fn every_way_finds_the_same() {
     }
 }
 
-/// What proves that a fix holds finds the failure that it mends: otherwise it would prove nothing. Not on ZooKeeper, where each
-/// order takes its time.
+/// The search that proves a fix finds the failure that it fixes: otherwise it would prove nothing. Not on ZooKeeper,
+/// where each order takes long.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_proves_a_fix_finds_what_it_mends() {
     let mut blind = Vec::new();
@@ -179,7 +178,7 @@ async fn what_proves_a_fix_finds_what_it_mends() {
             continue;
         }
         let failing = carried(lesson, mended);
-        // One order is enough.
+        // One failing order is enough.
         let watch = |progress: &Progress| {
             if progress.violations > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -195,7 +194,7 @@ async fn what_proves_a_fix_finds_what_it_mends() {
     assert!(blind.is_empty(), "{}", blind.join("\n"));
 }
 
-/// Fixes whose failure no search finds in a moment; beside their `explore:` stands why.
+/// Fixes whose failure no search finds quickly; the reason is beside their `explore:`.
 const NOT_SEARCHED: [&str; 8] = [
     "redlock own-delay",
     "redlock-restarted-node later",
@@ -207,8 +206,8 @@ const NOT_SEARCHED: [&str; 8] = [
     "spin-lock told",
 ];
 
-/// On ZooKeeper a state is reached again by going through an order once more, so a search takes its time: what it has found so
-/// far is told meanwhile.
+/// On ZooKeeper a state is reached again by repeating an order, so a search takes long: its findings are reported
+/// meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_zookeeper_what_was_found_so_far_is_told_while_the_search_goes_on() {
     let scenario = carried("zk-herd", "herd");
@@ -231,8 +230,8 @@ async fn on_zookeeper_what_was_found_so_far_is_told_while_the_search_goes_on() {
     assert!(layers == last.states && last.layers.iter().any(|layer| layer.broken > 0), "{last:?}");
 }
 
-/// Where time runs while moves are made, how long one wait ends before another depends on the machine. An order in which
-/// somebody had come to the end of a wait is gone through again all the same.
+/// If time runs while moves are made, the order in which waits end depends on the machine. An order with the end of a
+/// wait must be repeatable all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_is_gone_through_again_where_a_wait_ends_later_than_it_did() {
     let lesson = |lab: &str, call: &str| {
@@ -249,7 +248,7 @@ async fn an_order_is_gone_through_again_where_a_wait_ends_later_than_it_did() {
         let mut racer = Racer::set_up(&scenario, &options).await.expect("a lab");
         let carried = racer.carry_out(order()).await;
         racer.tear_down().await;
-        // Where time stands still while moves are made, a wait has ended or it has not.
+        // If time stands still while moves are made, a wait has ended or it has not.
         let moves = carried.map(|carried| carried.moves).map_err(|error| error.to_string());
         assert_eq!(moves.is_ok(), goes, "{lab}: {moves:?}");
         assert!(moves.is_ok_and(|moves| moves == ["A.look", "A.again"]) == goes, "{lab}");

@@ -1,5 +1,5 @@
-//! Every violation that a search finds is told why, whatever was broken and however orders were gone through: by what came
-//! between which moves, or by from where on it could not be avoided.
+//! Every violation that a search finds is explained, whatever was broken and however orders were explored: by what came
+//! between which moves, or by the point from which it could not be avoided.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::{
     texts::{HEAD, ONLY},
 };
 
-/// What is broken, how, and what of the explanation must be said.
+/// What is broken and how, and a part of the expected explanation.
 struct Broken {
     name: &'static str,
     clients: &'static [&'static str],
-    /// What stands before `clients:` and `programs:`.
+    /// The part of the lesson before `clients:` and `programs:`.
     head: &'static str,
     program: &'static str,
     never: &'static str,
@@ -237,7 +237,7 @@ story:
     )
 }
 
-/// The violations and the orders that do not end, of which nothing is said.
+/// The violations and the orders that do not end that lack an explanation.
 fn untold(found: &Value) -> Vec<String> {
     let all = ["broken", "stuck"].into_iter().filter_map(|what| found[what].as_array()).flatten();
     all.filter(|one| one["why"]["en"].as_str().is_none_or(str::is_empty) || one["why"]["zh"].is_null())

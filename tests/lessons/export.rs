@@ -1,4 +1,4 @@
-//! `lockstep export` on the command line: formats, files, exit codes, and what it says when something is wrong.
+//! `lockstep export` on the command line: formats, files, exit codes, and error messages.
 
 use crate::place::Place;
 

@@ -1,4 +1,4 @@
-//! Locks of `flock(2)` between client processes, as the kernel keeps them.
+//! Locks of `flock(2)` between client processes, held by the kernel.
 
 use crate::{
     place::{Answer, Place},

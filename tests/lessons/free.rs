@@ -1,5 +1,5 @@
-//! Free play as the screen drives it: the learner chooses who moves, when time passes and what breaks, on real
-//! servers.
+//! Free play as the screen drives it: the learner chooses which client moves, when time passes and which faults are
+//! injected, on real servers.
 
 use std::time::Duration;
 
@@ -61,13 +61,13 @@ async fn time_passes_only_when_told() {
     let begun = free.world().now;
     free.moves([0, 1]).await;
     assert_eq!(free.world().now, begun, "a move takes no time");
-    // B was refused and tries again after a while.
+    // B was refused and retries after a while.
     let timer = free.outlook.timer.expect("somebody waits");
     free.all([Choice::Timer]).await;
     assert!(free.world().now > timer.at && free.world().now.since(timer.at) < Duration::from_millis(3));
     free.all([Choice::Pass { millis: 60_000 }]).await;
     assert!(free.world().now.since(begun) >= Duration::from_mins(1));
-    // The lease is over, and whoever waited is ready.
+    // The lease is over, and the client that waited is ready.
     free.moves([1]).await;
     assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())));
 }
@@ -82,7 +82,7 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     free.all([Choice::Inject(freeze.clone())]).await;
     assert!(!has(&free, &freeze) && has(&free, &thaw));
     free.all([Choice::Inject(thaw)]).await;
-    // A held reply: the server has done what was asked, and nobody knows.
+    // A held reply: the server has done what was asked, and no client knows it.
     let hold = Fault::Hold { link: link(), way: Direction::Replies };
     assert!(has(&free, &hold) && !has(&free, &Fault::Release { link: link() }));
     free.all([Choice::Inject(hold)]).await;
@@ -91,13 +91,13 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     assert_eq!(free.refused(moves(0)).await, "A cannot move: `GET stock` has not been answered yet.");
     free.all([Choice::Inject(Fault::Release { link: link() })]).await;
     assert_eq!(free.replies(), [Reply::Value("1".into())], "it comes as soon as it may");
-    // A link that is cut loses the reply, and this program has no answer to that.
+    // A cut link loses the reply, and this program does not handle that.
     free.all([Choice::Inject(Fault::Cut { link: link() })]).await;
     free.moves([0]).await;
     assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Dead));
     let gave_up = free.log.events().iter().any(|event| matches!(&event.kind, EventKind::GaveUp { why, .. } if why.en.contains("lost") && !why.en.contains("allow")));
     assert!(gave_up);
-    // The other one goes on, also with a server that is started again.
+    // The other client continues, also with a restarted server.
     let server = || "redis".to_owned();
     let kill = Fault::KillServer { server: server() };
     let restart = Fault::RestartServer { server: server() };
@@ -117,7 +117,7 @@ async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
     let (server, link) = ("redis".to_owned(), LinkId::new("A", "redis"));
     free.all([cause(Fault::FreezeServer { server }), cause(Fault::Cut { link })]).await;
     free.moves([0]).await;
-    // It belongs to this move, and not to whatever is chosen next.
+    // The loss belongs to this move, and not to the next choice.
     assert!(matches!(free.replies()[..], [Reply::Lost(_)]), "{:?}", free.replies());
     assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Dead));
 }
@@ -133,7 +133,7 @@ async fn free_play_begins_in_the_middle_of_a_story() {
     assert_eq!(free.wire(0), "DECR stock", "the story moved A.check");
     free.moves([0]).await;
     assert_eq!(free.world().counters["sold"], 2);
-    // The story does not come back.
+    // The story is not resumed.
     free.tell(Command::Step);
     let before = free.log.len();
     while !matches!(free.next().await, Update::Stepped { ended: false }) {}
@@ -180,7 +180,7 @@ async fn zookeeper_and_sentinel_are_played_too() {
     assert_eq!(LabKind::Sentinel.servers()[0], "node1");
 }
 
-/// Plays a variant freely and says what was broken.
+/// Plays a variant freely and returns its breaches.
 async fn played(
     lesson: &str,
     variant: &str,
@@ -191,8 +191,8 @@ async fn played(
     breaches(&free.log)
 }
 
-/// Writes what the picture of free play is drawn from: the events, one on a line, and what may happen next on the
-/// last.
+/// Writes the file that the picture of free play is drawn from: the events, one per line, and the outlook on the last
+/// line.
 fn record_for_the_picture(free: &Free) {
     let mut text = String::new();
     for event in free.log.events() {
@@ -213,7 +213,7 @@ async fn a_client_that_finds_no_master_ends_and_the_play_goes_on() {
     assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())), "B's");
 }
 
-// **Each of the core six can be broken by hand.** What is chosen is what a learner can choose on the screen.
+// **Each of the core six can be broken by hand.** All choices are available to a learner on the screen.
 
 #[tokio::test]
 async fn by_hand_more_is_sold_than_there_is() {
@@ -226,7 +226,7 @@ async fn by_hand_more_is_sold_than_there_is() {
                 .to_owned()
         )]
     );
-    // The fixed one sells once, whoever comes first.
+    // The fixed variant sells once, whichever client is first.
     let kept = played("oversell", "atomic-script", [0, 1].map(moves)).await;
     assert_eq!(kept, []);
 }
@@ -254,12 +254,12 @@ async fn by_hand_somebody_elses_lock_is_deleted() {
     assert_eq!(invariants, [0, 1], "{broken:?}");
     let freeze = |client: &str| cause(Fault::Freeze { client: client.into() });
     let thaw = |client: &str| cause(Fault::Thaw { client: client.into() });
-    // The check is right, and the lease ends before what is done because of it.
+    // The check is right, but the lease ends before the operation that relies on it.
     let between =
         [moves(0), Choice::Timer, moves(0), freeze("A"), pass(3_000), moves(1), thaw("A"), moves(0)];
     let broken = played("unlock-someone-elses-lock", "get-compare-del", between.clone()).await;
     assert!(broken.iter().any(|(n, _)| *n == 1), "{broken:?}");
-    // One script leaves nothing in between.
+    // One script leaves no room in between.
     let paused = [moves(0), Choice::Timer, freeze("A"), pass(3_000), moves(1), thaw("A"), moves(0)];
     let kept = played("unlock-someone-elses-lock", "owner-check", paused).await;
     assert!(kept.iter().all(|(n, _)| *n != 1), "{kept:?}");
@@ -280,7 +280,7 @@ async fn by_hand_a_failover_loses_a_lock() {
     };
     let kill = cause(Fault::KillServer { server: "node1".into() });
     free.all([hold("node2"), hold("node3"), moves(0), kill]).await;
-    // Whoever asks finds the new master once there is one.
+    // The client finds the new master once there is one.
     free.all([moves(1)]).await;
     let broken = breaches(&free.log);
     assert!(broken[0].0 == 0 && broken[0].1.contains("node1 was killed"), "{broken:?}");
@@ -290,7 +290,7 @@ async fn by_hand_a_failover_loses_a_lock() {
 async fn by_hand_a_release_wakes_a_herd() {
     for (variant, herd) in [("herd", true), ("predecessor", false)] {
         let mut free = Free::begin(carried("zk-herd", variant)).await;
-        // A gets the lock; B and the first of the crowd come to wait for it.
+        // A gets the lock; B and the first of the crowd wait for it.
         for actor in [0, 1, 2] {
             while free.outlook.actors[actor].blocked.is_none()
                 && free.wire(actor).split(' ').next() != Some("delete")
@@ -313,7 +313,8 @@ async fn a_loss_of_power_takes_what_was_written_within_the_second() {
     let mut free = Free::begin(planned(&text, "unguarded")).await;
     let power = Fault::LosePower { server: "redis".to_owned() };
     assert!(free.outlook.faults.contains(&power));
-    // Time stands still between the choices: what A wrote before the pass is on the disk, and what B wrote after it is not.
+    // Time stands still between the choices: what A wrote before the pass is on the disk, and what B wrote after it is
+    // not.
     free.all([moves(0), pass(3_000), moves(1), cause(power)]).await;
     free.all([cause(Fault::RestartServer { server: "redis".to_owned() }), moves(0)]).await;
     let replies: Vec<Reply> = [2, 3, 1].map(|number| Reply::Value(number.into())).into();

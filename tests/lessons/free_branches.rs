@@ -1,4 +1,4 @@
-//! A run that begins like another: what was done is done again on a fresh lab, and what came of it is compared.
+//! A run that begins like another: its actions are repeated on a fresh lab, and their results are compared.
 
 use lockstep::{
     lesson::Scenario,
@@ -18,10 +18,10 @@ use crate::{
 /// The seed of every run here.
 const SEED: u64 = 7;
 
-/// What came of doing a run again.
+/// The result of repeating a run.
 type Branched = (Option<Box<Difference>>, Option<Text>);
 
-/// A run that begins like another, with what came of that.
+/// A run that begins like another, with the result of the repetition.
 async fn branch(scenario: &Scenario, past: Log) -> (Free, Branched) {
     let mut free = Free::of(session::branch(scenario.clone(), options(), SEED, past));
     let branched = loop {
@@ -33,7 +33,7 @@ async fn branch(scenario: &Scenario, past: Log) -> (Free, Branched) {
     (free, branched)
 }
 
-/// A run of which the story's first steps have been taken.
+/// A run after the story's first steps.
 async fn told(scenario: &Scenario, steps: usize) -> Free {
     let mut free = Free::of(session::open(scenario.clone(), options(), SEED));
     for _ in 0..steps {
@@ -47,7 +47,7 @@ fn history(log: &Log) -> Vec<HistoryEntry> {
     log.history(log.len())
 }
 
-/// Does a whole run again and asserts that it comes out as before, and that the same may happen next.
+/// Repeats a whole run and asserts that its results and the outlook are the same.
 async fn again(scenario: &Scenario, first: &Free) -> Free {
     let (second, branched) = branch(scenario, first.log.clone()).await;
     assert_eq!(branched, (None, None), "{:?}", history(&first.log));
@@ -55,7 +55,7 @@ async fn again(scenario: &Scenario, first: &Free) -> Free {
     let blocked = |free: &Free| -> Vec<String> {
         let actors = free.outlook.actors.iter();
         let told = |blocked: Option<Blocked>| match blocked {
-            // Until when is a matter of microseconds.
+            // The exact end of a wait differs by microseconds.
             Some(Blocked::Waits { .. }) => "waits".to_owned(),
             other => format!("{other:?}"),
         };
@@ -93,7 +93,7 @@ async fn crashes_frozen_processes_held_links_and_time_are_had_again() {
         .await;
     assert_eq!(first.outlook.actors[1].blocked, Some(Blocked::Unanswered));
     let mut second = again(&planned, &first).await;
-    // What was on its way when the branch was made arrives in it.
+    // What was in flight when the branch was made arrives in it.
     let link = LinkId::new("B", "redis");
     second.all([cause(Fault::Release { link }), moves(1)]).await;
     assert_eq!(second.world().counters["sold"], 1);
@@ -135,7 +135,7 @@ async fn a_server_that_was_killed_is_dead_again_and_its_keys_are_gone() {
     second.all([cause(restart), moves(0)]).await;
 }
 
-/// Five masters, of which a story kills one.
+/// Five masters, one of which the story kills.
 const MASTERS: &str = r"
 format: 1
 id: five
@@ -181,7 +181,7 @@ async fn sessions_watches_and_notifications_are_had_again() {
     let mut first = told(&planned, 0).await;
     first.tell(Command::LeaveStory);
     first.outlook().await;
-    // A has the lock, B waits for it; A's process dies, its session with it once the server notices.
+    // A has the lock, B waits for it; A's process dies, and its session ends once the server notices.
     for actor in [0, 1] {
         while first.outlook.actors[actor].blocked.is_none() && !first.wire(actor).starts_with("delete") {
             first.moves([u32::try_from(actor).expect("few")]).await;
@@ -253,7 +253,7 @@ async fn a_branch_that_comes_out_differently_says_where() {
         (before.reply.as_deref(), now.reply.as_deref()),
         (Some(&Reply::Value("5".into())), Some(&Reply::Value("0".into())))
     );
-    // What cannot be done again is said, and nothing after it is done.
+    // An action that cannot be repeated is reported, and the ones after it are not done.
     let mut past = prefix(&first.log, first.log.len());
     for choice in [moves(0), moves(1)] {
         let at = past.time_at(past.len());
@@ -276,17 +276,17 @@ fn prefix(log: &Log, position: usize) -> Log {
     past
 }
 
-/// Makes one of the choices that can be made now; which one, `pick` says.
+/// Makes one of the available choices; `pick` selects it.
 async fn choose_any(free: &mut Free, pick: Index) {
     let able = free.outlook.able().map(|actor| Choice::Move { actor });
-    // Moves and time are what most play is made of.
+    // Most play consists of moves and passing time.
     let mut choices: Vec<Choice> = able.flat_map(|choice| [choice.clone(), choice]).collect();
     if free.outlook.timer.is_some() {
         choices.extend([Choice::Timer, Choice::Timer]);
     }
     choices.extend([pass(100), pass(3_000)]);
-    // Not those of servers, which have tests of their own: where a link is held, it is the kernel's matter whether the
-    // news of a dead or frozen server still comes before what is chosen next. A branch tells of such a difference.
+    // Without faults of servers, which have tests of their own: on a held link it is up to the kernel whether the news
+    // of a dead or frozen server arrives before the next choice. A branch reports such a difference.
     let faults = free
         .outlook
         .faults
@@ -294,7 +294,7 @@ async fn choose_any(free: &mut Free, pick: Index) {
         .filter(|fault| !matches!(fault, Fault::FreezeServer { .. } | Fault::KillServer { .. }));
     choices.extend(faults.cloned().map(cause));
     let choice = pick.get(&choices).clone();
-    // What is at hand is accepted.
+    // Every offered choice is accepted.
     free.all([choice]).await;
 }
 

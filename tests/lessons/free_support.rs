@@ -1,4 +1,4 @@
-//! Free play driven by hand: choices go in, and what came of them can be looked at.
+//! Free play driven by a test: choices go in, and their results can be inspected.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub struct Free {
     pub outlook: Outlook,
 }
 
-/// What a choice came to.
+/// The result of a choice.
 #[derive(Debug, PartialEq)]
 pub enum Came {
     Done,
@@ -108,7 +108,7 @@ impl Free {
         came
     }
 
-    /// Makes choices that can be made.
+    /// Makes choices that must be accepted.
     pub async fn all(&mut self, choices: impl IntoIterator<Item = Choice>) {
         for choice in choices {
             assert_eq!(self.choose(choice.clone()).await, Came::Done, "{choice:?}");
@@ -157,7 +157,7 @@ pub fn crash(client: &str) -> Choice {
     Choice::Inject(Fault::Crash { client })
 }
 
-/// The invariants that were broken, with what was said of it.
+/// The broken invariants, with the explanations of the breaches.
 pub fn breaches(log: &Log) -> Vec<(usize, String)> {
     let breaches = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Breached { invariant, why, .. } => {

@@ -1,5 +1,5 @@
-//! What must never be so, in every carried lesson: the story of a variant that shows a failure breaks it, and that of
-//! a variant that prevents one does not. On the carried recordings, which are runs on real servers, and on new ones.
+//! The invariants of every carried lesson: the story of a variant that shows a failure breaks one, and that of a
+//! variant that prevents it does not. On the carried recordings, which are runs on real servers, and on new runs.
 
 use lockstep::{
     clock::{ClockKind, LessonTime},
@@ -39,14 +39,14 @@ fn broken(scenario: &Scenario, log: &Log) -> Vec<Breach> {
     breaches(scenario, log).unwrap_or_else(|error| panic!("{}: {error}", name(scenario)))
 }
 
-/// Which of a scenario's invariants a log breaks, by what must never be.
+/// The invariants of a scenario that a log breaks, as texts.
 fn told(scenario: &Scenario, log: &Log) -> Vec<String> {
     let breaches = broken(scenario, log);
     let never = |breach: &Breach| scenario.invariants[breach.invariant].never.to_string();
     breaches.iter().map(never).collect()
 }
 
-/// Why a run does not do to its invariants what its variant promises.
+/// Why a run does not treat its invariants as its variant promises.
 fn wrong(scenario: &Scenario, log: &Log) -> Option<String> {
     let (expect, told) = (scenario.variant().expect, told(scenario, log));
     let kept = told.is_empty() == (expect == Expect::Prevented);
@@ -76,7 +76,7 @@ fn on_servers_of_today_too() {
     }
 }
 
-/// Each of these is the point of its lesson: were it found by another invariant only, nothing would be amiss above.
+/// Each of these is the point of its lesson: if only another invariant found it, the test above would not notice.
 #[test]
 fn each_failure_is_seen_as_what_it_is() {
     let deleted = "deleted_by_another('lock') > 0";
@@ -117,11 +117,11 @@ fn a_breach_is_dated_to_the_event_that_made_it_and_proved_by_what_came_before() 
             assert!(breach.evidence.is_sorted(), "{name}: {breach:?}");
             assert!(breach.evidence.iter().all(|event| *event <= breach.at), "{name}: {breach:?}");
             let kind = &log.events()[breach.at].kind;
-            // What time alone brings about is so when it has passed.
+            // A breach by time alone happens when time has passed.
             let told = matches!(kind, EventKind::Stop { stop, .. } if *stop != Stop::Passed)
                 || matches!(kind, EventKind::Say { .. });
             assert!(!told, "{name}: {kind:?}");
-            // It was not so before.
+            // It did not exist before.
             let mut before = Log::new();
             before.extend(log.events()[..breach.at].iter().cloned());
             let earlier = broken(&scenario, &before);
@@ -130,7 +130,7 @@ fn a_breach_is_dated_to_the_event_that_made_it_and_proved_by_what_came_before() 
     }
 }
 
-/// Whoever tells of two holders tells of the same: world, timelines, sequence, verdict and race.
+/// Asserts that world, timelines, sequence, verdict and race find the same two holders.
 fn agree(scenario: &Scenario, log: &Log) -> usize {
     let name = name(scenario);
     let holding = World::fold(log, log.len()).holding;
@@ -171,7 +171,7 @@ fn two_holders_are_the_same_two_wherever_they_are_told_of() {
     assert!(seen > 5, "{seen}: there is something to agree about");
 }
 
-/// Anything that matters to who holds the lock of the lesson to start from, and may happen to its clients.
+/// Any event that matters to the holding of the lock in the lesson of `lockstep new`.
 fn happening() -> impl Strategy<Value = EventKind> {
     let actor = (0..2_u32).prop_map(ActorId);
     let belief = prop_oneof![
@@ -230,7 +230,7 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
-    /// Whoever plays looks after each move, and somebody who opens a recording once.
+    /// A live run is judged after each move, and an opened recording once.
     #[test]
     fn looking_often_and_looking_once_see_the_same(cuts in proptest::collection::vec(0.0..1.0, 0..12)) {
         for (scenario, log) in carried_runs() {

@@ -1,10 +1,10 @@
-//! Exercises on real servers: their known answers come out as they say.
+//! Exercises on real servers: their known answers are judged as declared.
 
 use std::path::Path;
 
 use crate::place::Place;
 
-/// Those of all exercises are judged before anything lands, by a program that is built to be fast.
+/// The answers of all exercises are judged elsewhere, before a change is merged, by a program built with optimizations.
 #[test]
 fn the_known_answers_of_an_exercise_are_judged_rightly() {
     let place = Place::new();
@@ -14,7 +14,7 @@ fn the_known_answers_of_an_exercise_are_judged_rightly() {
     place.assert_nothing_left();
 }
 
-/// Two answers that fail in one round, by orders that do different things.
+/// Two answers that fail in the same round, by orders that do different things.
 #[test]
 fn a_hint_is_for_what_the_failing_order_did() {
     let hint = |acquire: &str, release: &str| {

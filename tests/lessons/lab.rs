@@ -1,5 +1,5 @@
-//! The lab on real servers: started, looked at, cut off, killed, and nothing left behind.
-//! They run in parallel; each lab is its own directory and its own servers.
+//! The lab on real servers: started, observed, cut off, killed, and nothing left behind. Tests run in parallel; each
+//! lab has its own directory and its own servers.
 
 #![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
 
@@ -23,8 +23,8 @@ use zookeeper_client::{Acls, Client, CreateMode};
 
 use crate::place::LOCKSTEP;
 
-/// Longer than anything here takes; only so that a failure is a failure and not a hang. In an election a ZooKeeper that
-/// heard nobody asks again after 0.2 s, and after twice as long each time, up to a minute (`FastLeaderElection`).
+/// Longer than anything here takes, so that a failure does not become a hang. A ZooKeeper server that heard no other in
+/// an election asks again after 0.2 s, and after twice as long each time, up to a minute (`FastLeaderElection`).
 const SOON: Duration = Duration::from_mins(3);
 
 pub async fn lab(kind: LabKind) -> Lab {
@@ -38,7 +38,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(SOON, what).await.expect("it never came")
 }
 
-/// Resolves when a process that need not be our child has ended.
+/// Resolves when a process, which need not be a child, has ended.
 async fn gone(pid: u32) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else {
@@ -125,7 +125,7 @@ async fn a_link_holds_loses_and_refuses() {
     let set = |value: &str| redis::cmd("SET").arg("key").arg(value).to_owned();
     let get = redis::cmd("GET").arg("key").to_owned();
 
-    // A late packet: sent, and not there until the link lets it through. B's link is another one.
+    // A late packet: sent, but not delivered until the link lets it through. B's link is a different one.
     link.hold(Direction::Requests);
     let late = {
         let (mut a, set) = (a.clone(), set("late"));
@@ -134,7 +134,7 @@ async fn a_link_holds_loses_and_refuses() {
     soon(link.holds(Direction::Requests)).await;
     assert_eq!(get.query_async::<Option<String>>(&mut b).await.unwrap(), None);
     link.release().await;
-    // It is on its way, whatever the link is told next.
+    // The data is past the link, whatever the link is told next.
     link.hold(Direction::Requests);
     assert_eq!(soon(late).await.unwrap().unwrap(), "OK");
     assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "late");
@@ -150,7 +150,7 @@ async fn a_link_holds_loses_and_refuses() {
     link.discard();
     soon(lost).await.unwrap().unwrap_err();
 
-    // Cut: nothing goes in and nobody comes in, until it is released.
+    // Cut: no data passes and no client can connect, until it is released.
     a = connect(&to_a).await.unwrap();
     link.cut();
     assert_eq!(link.state(), LinkState::Cut);
@@ -193,7 +193,7 @@ fn connections(socket: &Path) -> usize {
 async fn nine_hundred_connections_share_a_link() {
     let mut lab = lab(LabKind::Redis).await;
     let LinkAddress::Unix(socket) = lab.link("crowd", "redis").await.unwrap() else { panic!() };
-    // Redis' own queue has room for 511: a server that stands still must find the others waiting, not gone.
+    // Redis' own queue has room for 511: after a freeze the server must find the other clients waiting, not gone.
     lab.process("redis").unwrap().freeze().unwrap();
     let begun = Instant::now();
     let asks = (0..900).map(|_| async {
@@ -227,7 +227,7 @@ async fn nine_hundred_connections_share_a_link() {
 async fn a_server_that_dies_is_reported_with_its_last_words() {
     let lab = lab(LabKind::Redis).await;
     let pid = Pid::from_raw(i32::try_from(lab.process("redis").unwrap().pid()).unwrap()).unwrap();
-    // As anybody's `kill` would.
+    // Like a `kill` by any user.
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let death = soon(lab.died()).await;
     let ProcessProblem::Died { process, log, .. } = &death else { panic!("{death:?}") };
@@ -359,7 +359,7 @@ async fn elects(kind: LabKind) {
     .await;
 }
 
-/// A directory of its own, so that the archive is not there yet. A search takes a function and no closure.
+/// A directory of its own, in which the archive does not exist yet. A search takes a function and no closure.
 static CACHE: std::sync::LazyLock<tempfile::TempDir> =
     std::sync::LazyLock::new(|| tempfile::tempdir().expect("a directory"));
 
@@ -452,7 +452,7 @@ async fn a_guarded_process_ends_with_its_parent() {
         parent.kill().unwrap();
         parent.wait().unwrap();
         gone(line.trim().parse().unwrap()).await;
-        // The pipe's other ends were the guard's and its child's: at its end, both are gone.
+        // The pipe's other ends were the guard's and its child's: when it ends, both are gone.
         let mut rest = String::new();
         parent.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
     }
@@ -460,7 +460,7 @@ async fn a_guarded_process_ends_with_its_parent() {
 
 #[tokio::test]
 async fn a_guard_whose_parent_is_gone_starts_nothing() {
-    // Process 1 is nobody's playground.
+    // Process 1 must not be guarded.
     let output = Command::new(LOCKSTEP).args(["__guard", "1", "--", "echo", "started"]).output().unwrap();
     assert!(output.stdout.is_empty() && !output.status.success());
     let output = Command::new(LOCKSTEP).args(["__guard", "nonsense"]).output().unwrap();

@@ -1,5 +1,5 @@
-//! Lessons that run other people's lock libraries: without the libraries they play from recordings and say what to do,
-//! with them they come to the same moves each time.
+//! Lessons that run foreign lock libraries: without the libraries they play from recordings and say what to do, with
+//! them they make the same moves each time.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::{
     place::{Answer, Place},
 };
 
-/// The home of `Place` has no libraries in it.
+/// The home directory of `Place` has no libraries in it.
 const LESSON: &str = "redis-py-lock";
 
 #[test]
@@ -73,7 +73,7 @@ fn of_each_library_the_lessons_run_one_version() {
     assert!(!seen.is_empty());
 }
 
-/// Who sent what, in order, in each variant; and whether all came out as promised.
+/// The moves of each variant, in order: actor and command. All variants must come out as promised.
 fn moves(place: &Place, lesson: &str) -> Vec<(String, Vec<(u64, String)>)> {
     let home = std::env::var("HOME").unwrap_or_default();
     let data = std::env::var("XDG_DATA_HOME").unwrap_or(format!("{home}/.local/share"));
@@ -106,13 +106,13 @@ fn a_library_makes_the_same_moves_each_time() {
     }
 }
 
-/// The processor time that everything this process has started has taken, in ticks of the kernel.
+/// The processor time of all descendants of this process, in ticks of the kernel.
 fn ticks_of_descendants() -> u64 {
     let mut known = std::collections::HashMap::new();
     for entry in std::fs::read_dir("/proc").expect("it can be read").flatten() {
         let name = entry.file_name();
         let Ok(pid) = name.to_string_lossy().parse::<u32>() else { continue };
-        // One that has ended meanwhile.
+        // The process has ended meanwhile.
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
         let fields: Vec<&str> = stat[stat.rfind(')').expect("a name") + 2..].split(' ').collect();
         let number = |n: usize| fields[n].parse::<u64>().expect("a number");

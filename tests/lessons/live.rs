@@ -1,4 +1,4 @@
-//! A live run as the screen drives it: steps, watching, holding; and a paused lesson looked at from outside.
+//! A live run as the screen drives it: steps, watching, holding; and a paused lesson observed from outside.
 
 use std::{
     process::Command as Program,
@@ -34,7 +34,7 @@ impl Live {
         self.session.commands.send(command).expect("the run listens");
     }
 
-    /// Takes in updates until a step is over; returns whether it was the last.
+    /// Reads updates until a step is over; returns whether it was the last.
     async fn stepped(&mut self) -> bool {
         loop {
             let update = tokio::time::timeout(Duration::from_mins(1), self.session.updates.recv());
@@ -131,7 +131,7 @@ async fn watching_takes_its_time_and_can_be_held() {
     let began = Instant::now();
     live.ask(Command::Watch);
     live.ask(Command::Hold);
-    // Held: whatever has begun does not end by itself.
+    // Held: a step that has begun does not end by itself.
     let held = tokio::time::timeout(Duration::from_millis(600), live.stepped()).await;
     assert!(held.is_err(), "a held step does not end");
     live.ask(Command::Resume);
@@ -156,7 +156,7 @@ async fn a_watched_wait_is_told_when_it_begins() {
     live.until_held().await;
     live.step().await;
     live.step().await;
-    // 3 s at a quarter of real time, in which nothing happens: the first that is told comes before the end.
+    // 3 s at a quarter of real time, in which nothing happens: the first update comes before their end.
     live.ask(Command::Watch);
     let first = live.session.updates.recv().await.expect("an update");
     assert_eq!(first, Update::TimeRuns);
@@ -173,7 +173,7 @@ async fn asking_for_the_next_step_completes_a_watched_one_at_once() {
     live.step().await;
     live.ask(Command::Watch);
     live.ask(Command::Step);
-    // 3 s at a tenth of real time would be half a minute; `stepped` allows a minute, so look at the clock's side.
+    // 3 s at a tenth of real time would be half a minute; `stepped` allows a minute, so lesson time is checked instead.
     live.stepped().await;
     let passed = live.log.events().last().expect("events").at;
     assert!(passed.as_millis() >= 3000);

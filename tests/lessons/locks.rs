@@ -1,5 +1,5 @@
-//! Locks of which a lesson says how many may hold them, on real servers; and what proves it: order in claims, every order
-//! of the moves, repetitions.
+//! Locks whose number of holders a lesson declares, on real servers; and their proofs: order in claims, every order of
+//! the moves, repetitions.
 
 use crate::place::{Answer, Place};
 
@@ -14,7 +14,7 @@ minutes: 1
 lab: redis
 ";
 
-/// Two read, one writes, and nobody looks whether somebody else is there.
+/// Two read and one writes, without checking for each other.
 const READERS: &str = "
 locks: { book: { title: { en: the book, zh: 账本 } } }
 clients: { R: { runs: reader }, S: { runs: reader }, W: { runs: writer } }
@@ -97,7 +97,7 @@ fn readers_share_a_lock_and_a_writer_must_be_alone() {
     {
         assert!(answer.out.contains(words), "{}", answer.out);
     }
-    // The proof fails where the expectation is wrong.
+    // The proof fails if the expectation is wrong.
     let wrong = READERS.replace("expect: none", "expect: violated");
     let answer = run(&wrong, &["--variant", "together", "--json"]);
     assert_eq!(answer.code, Some(1), "{}{}", answer.out, answer.err);

@@ -1,5 +1,5 @@
-//! Lessons on real servers, through the library and on the command line: stories, faults, races, every order of
-//! moves, the clock and the lab that they run on, and the pages that tell of all this.
+//! Lessons on real servers, through the library and on the command line: stories, faults, races, every order of moves,
+//! the clock and the lab that they run on, and the pages that document all this.
 
 #[path = "../common/place.rs"]
 mod place;

@@ -1,4 +1,4 @@
-//! MariaDB on the lesson clock: its transactions, what becomes of their locks, and how long others wait for them.
+//! MariaDB on the lesson clock: its transactions, the fate of their locks, and how long others wait for them.
 
 use crate::{
     place::{Answer, Place},

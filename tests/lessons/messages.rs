@@ -1,10 +1,10 @@
-//! Messages that servers send without being asked, and programs that wait for them, on real servers.
+//! Messages that servers send unasked, and programs that wait for them, on real servers.
 
 use serde_json::Value;
 
 use crate::{place::Place, texts::HEAD};
 
-/// B waits for what A publishes on `ch`, and no longer than A's lease. A variant for each story and what must come of it.
+/// B waits for a message of A on `ch`, for at most A's lease. A variant for each story with its claims.
 fn lesson(variants: &[(&str, &str, &[&str])]) -> String {
     let variants = variants.iter().map(|(name, story, claims)| {
         let claims: Vec<String> = claims.iter().map(|claim| format!("      - \"{claim}\"\n")).collect();
@@ -67,7 +67,7 @@ fn a_message_ends_the_wait_and_the_lease_does_where_it_is_lost() {
     let told: &[&str] = &[
         "B.message.what == 'free' and B.message.about == 'ch' and timeouts == 0",
         "B.subscribe == ['subscribe', 'ch', 1] and B.pattern[0] == 'psubscribe'",
-        // As under RESP2: what is asked does not depend on who listens.
+        // As under RESP2: replies do not depend on whether the client has subscriptions.
         "B.fields == ['a', '1', 'b', '2'] and B.score == '1.5'",
         "A.tell == 1 and B.acquire == 'OK'",
     ];
@@ -93,7 +93,7 @@ fn a_message_ends_the_wait_and_the_lease_does_where_it_is_lost() {
             &["timeouts == 0", "B.acquire == 'OK'", "finished('B') == 1"],
         ),
     ]);
-    // It waited as long as the lease had left, and the wait's end says that nothing came.
+    // It waited as long as the lease had left, and the end of the wait says that nothing came.
     let events = reports[2]["events"].as_array().expect("events");
     let at = |event: &str| events.iter().find(|known| known["event"] == event && known["label"] == "message");
     let (waits, waited) = (at("waits").expect("it waits"), at("waited").expect("in vain"));

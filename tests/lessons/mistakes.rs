@@ -1,5 +1,5 @@
-//! What newcomers get wrong: right lessons with one small change each. `check` refuses every one at the line of the
-//! change, and says in English and in Chinese what is wrong and what would be right.
+//! Typical mistakes of newcomers: valid lessons with one small change each. `check` refuses every one at the line of
+//! the change, and says in English and in Chinese what is wrong and what would be right.
 
 use lockstep::{
     lesson::{LabKind, library::from_text, plan::arities},
@@ -17,7 +17,7 @@ const ETCD: &str = include_str!("mistakes/etcd.yaml");
 const CLUSTER: &str = include_str!("mistakes/cluster.yaml");
 const FILES: &str = include_str!("mistakes/files.yaml");
 
-/// What is replaced, with what, a text on the line that is named (of the lesson with the mistake), and words of the
+/// The text to replace, its replacement, a text on the reported line (of the lesson with the mistake), and words of the
 /// report in both languages.
 type Change = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
@@ -38,7 +38,7 @@ const IN_REDIS: &[Change] = &[
     ("{ redis: GET stock }", "{ redis: CONFIG SET maxmemory lots }", "lots", "an amount of memory", "内存大小"),
     ("{ redis: GET stock }", "{ redis: \"XREADGROUP GROUP g A COUNT one STREAMS jobs >\" }", "COUNT one", "wants a whole number", "要整数"),
     ("{ redis: GET stock }", "{ redis: \"XREADGROUP GROUP g A STREAMS jobs > COUNT 1\" }", "> COUNT 1", "stand before `STREAMS`", "写在 `STREAMS` 前面"),
-    // What a script's values can be.
+    // The possible values in a script.
     ("if owner == ARGV[1] then", "if redis.call('SET', KEYS[1], ARGV[1]) == 'OK' then", "== 'OK'", "a table in Lua", "返回表"),
     ("if owner == ARGV[1] then", "if redis.call('TYPE', KEYS[1]) == 'string' then", "'string'", "a table in Lua", "返回表"),
     ("if owner == ARGV[1] then", "if redis.call('EXISTS', KEYS[1]) then", "'EXISTS'", "0 counts as true", "0 在 Lua 里也算真"),
@@ -238,7 +238,7 @@ const IN_REDIS: &[Change] = &[
     ("args: [\"${token}\"] }", "args: [] }", "args: []", "reads `ARGV[1]`", "要读 `ARGV[1]`"),
     ("    - read: { redis: GET stock }", "    - redis: GET stock", "- redis: GET stock", "label of its own", "自己的名字"),
     ("  - never: { overlap: lock }", "  - never: { exclusive: lock }", "exclusive: lock }", "breaks nothing", "没有违反什么"),
-    // What a run would let pass, or tell late.
+    // What a run would let pass, or report late.
     ("  - move: A.acquire\n  - pass", "  - move: A.work\n  - pass", "A.work", "is no move: time passes in it", "不是一步操作"),
     ("    - work: 5s", "    - pause: { wait: 5s, until: \"1 == 2\" }", "pause:", "a `wait` gets no reply", "`wait` 没有回复"),
     ("    - work: 5s", "    - heard: { take: { from: session } }", "heard:", "only ZooKeeper's clients", "只有 ZooKeeper 的客户端"),
@@ -419,7 +419,7 @@ const IN_REDIS: &[Change] = &[
     ("A: { runs: worker }", "A: { runs: acquire_safely }", "acquire_safely }", "is a recipe", "是配方"),
     ("    - drops: lock\n", "    - drops: counter\n", "drops: counter", "holds `lock` and drops `counter`", "放弃的却是 `counter`"),
     ("a: { en: Because., zh: 因为如此。 }", "a: { en: Because., zh: }", "a: { en: Because", "an empty text", "空的文字"),
-    // What no run comes to.
+    // Values that no run reaches.
     ("- moves('A.acquire') == 1", "- sold == 5", "sold == 5", "`sold` is 2 at most", "`sold` 最多是 2"),
     ("- moves('A.acquire') == 1", "- finished('A') == 2", "finished('A')", "is 1 at most", "最多是 1"),
     ("- moves('A.acquire') == 1", "- A.crashed", "- A.crashed", "nothing in this story crashes A", "剧情里 A 从没有崩溃"),
@@ -690,15 +690,15 @@ fn a_hundred_mistakes_are_told_where_they_are_and_what_would_be_right() {
     assert!(count >= 100, "{count}");
 }
 
-/// Lessons that are changed and stay right: what `check` might take for a mistake.
+/// Changed lessons that stay valid: what `check` might take for a mistake.
 #[rustfmt::skip]
 const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
-    // What a server takes although it looks odd.
+    // What a server accepts although it looks odd.
     (MARIADB, &[("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT !0 AS n FROM stock WHERE id != 2")]),
     (MARIADB, &[("{ sql: COMMIT }", "{ sql: COMMIT }\n    - free: { sql: SELECT RELEASE_ALL_LOCKS() }")]),
     (MARIADB, &[("    - begin: { sql: BEGIN }", "    - level: { sql: \"SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED, READ WRITE\" }\n    - begin: { sql: BEGIN }"), ("move: A.begin", "move: [A.level, A.begin]")]),
     (REDIS, &[("if owner == ARGV[1] then", "local set = redis.call('SET', KEYS[1], ARGV[1], 'NX')\n    if set and set.ok == 'OK' and redis.call('EXISTS', KEYS[1]) == 1 then")]),
-    // In a claim an error that is allowed is the reply.
+    // In a claim, an allowed error is the reply.
     (MARIADB, &[("move: A.begin", "move: [A.begin, A.read, A.write]"), ("moves('A.begin') == 1", "A.write == '1213'")]),
     (MARIADB, &[("(1, 10)", "(1, 10), (2, NULL), (3, '7')")]),
     (MARIADB, &[("n INT)", "n INT NOT NULL DEFAULT 0)"), ("stock VALUES (1, 10)", "stock (id) VALUES (1)")]),
@@ -706,7 +706,7 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (MARIADB, &[("stock VALUES (1, 10)", "stock VALUES (1, 10) ON DUPLICATE KEY UPDATE n = VALUES(n)")]),
     (MARIADB, &[("  - sql: INSERT INTO", "  - sql: CREATE TABLE IF NOT EXISTS stock (id INT PRIMARY KEY, n INT)\n  - sql: INSERT INTO")]),
     (MARIADB, &[("SET n = ${read[0].n - 1}", "SET n = '${self}'")]),
-    // A key that is deleted may become another.
+    // A deleted key may be created again with another type.
     (REDIS, &[("{ redis: GET stock }", "{ redis: DEL stock }"), ("reply|int > 0", "reply == 1"), ("- work: 1s", "- add: { redis: SADD stock A }")]),
     (REDIS, &[("SET stock 10", "SET stock:1 10"), ("{ redis: GET stock }", "{ redis: GET stock:2 }"), ("value('stock')|int == 9", "sold == 1")]),
     (REDIS, &[("return 0\n", "return #KEYS\n"), ("keys: [lock], args", "keys: [lock, stock], args")]),
@@ -718,7 +718,7 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (ZOOKEEPER, &[("{ take: any }", "{ take: { from: [/other, /locks] } }")]),
     (ZOOKEEPER, &[("delete ${create}", "delete /locks/${create|replace('/locks/', '')}")]),
     (CLUSTER, &[("many: { redis: \"MSET {x}a 1 {x}b 2\" }", "many: { redis: \"GET {acquire}\" }")]),
-    // A discarded transaction, a watch in another program's order, a key that a script puts together.
+    // A discarded transaction, a watch in another program's order, a key that a script composes.
     (REDIS, &[("    - read: { redis: GET stock }\n    - if: reply|int > 0\n", "    - multi: { redis: MULTI }\n    - read: { redis: GET stock }\n    - if: acquire is none\n      then:\n        - discard: { redis: DISCARD }\n        - stop\n    - exec: { redis: EXEC }\n    - if: exec is not none\n"), ("value('stock')|int == 9", "sold == 1"), ("move: [B.acquire, A.read]", "move: B.acquire")]),
     (REDIS, &[("redis.call('GET', KEYS[1])", "redis.call('GET', 'old:' .. KEYS[1])"), ("value('stock')|int == 9", "not exists('old:lock')")]),
     (REDIS, &[("{ redis: GET stock }", "{ redis: XADD log NOMKSTREAM MAXLEN ~ 100 LIMIT 5 1-1 item book size 2 }"), ("reply|int > 0", "reply is none"), ("value('stock')|int == 9", "sold == 1")]),
@@ -730,7 +730,7 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (MARIADB, &[("stock VALUES (1, 10)", "stock SELECT 2, 10"), ("moves('A.begin') == 1", "exists('stock/2')")]),
     (FILES, &[("move: A.lock", "move: [A.lock, A.unlock, B.lock]"), ("  - send: B.lock\n", "")]),
     (FILES, &[("  - move: A.lock\n  - send: B.lock\n", "  - move: A.lock\n  - crash: A\n  - move: B.lock\n"), ("  - finish: A\n", "")]),
-    // What somebody may count, hold or become after all.
+    // What an actor may count, hold or become after all.
     (REDIS, &[("- moves('A.acquire') == 1", "- sold == 2 or moves('A.acquire') == 1")]),
     (REDIS, &[("  - never: { overlap: lock }\n", "  - never: sold > 5 or holders('lock') > 5\n")]),
     (REDIS, &[("redis: SADD buyers A", "redis: XGROUP CREATE jobs jobs $ MKSTREAM"), ("{ redis: PTTL lock }", "{ redis: XREADGROUP GROUP other A STREAMS jobs >, allow: [NOGROUP] }")]),
@@ -760,7 +760,7 @@ fn what_is_unusual_and_right_is_let_through() {
     }
 }
 
-/// Tables for the statements below, and statements that a server takes and refuses.
+/// Tables for the statements below, and statements that a server accepts and refuses.
 const TABLES: [&str; 3] = [
     "CREATE TABLE good (id INT PRIMARY KEY, name VARCHAR(20), stock INT, version INT)",
     "CREATE TABLE ord (id INT PRIMARY KEY AUTO_INCREMENT, good INT, buyer VARCHAR(10))",
@@ -910,7 +910,7 @@ async fn sql_is_what_a_server_says() {
     lab.shutdown().await;
 }
 
-/// Scripts that a server runs, and scripts that it refuses, all with one key and one argument.
+/// Scripts that a server accepts, and scripts that it refuses, all with one key and one argument.
 const GOOD: &[&str] = &[
     "return 1",
     "local a, b = 1, {x = 2, [3] = 'y'; 4} return a + b.x * -b[3]:len() ^ 2 .. ''",
@@ -964,7 +964,7 @@ async fn commands_and_scripts_are_what_a_server_says() {
         // A command that this server does not know yet is nil.
         let Some(redis::Value::Array(of)) = info.first() else { continue };
         let Some(redis::Value::Int(known)) = of.get(1) else { panic!("{name}: {of:?}") };
-        // A newer server may take options that an older one does not.
+        // A newer server may accept options that an older one does not.
         assert!(arity == *known || -arity == *known, "{name}: {arity} here, {known} on the server");
         compared += 1;
     }

@@ -1,8 +1,8 @@
-//! Every question that the articles' interviewers ask has a card, in the lesson that shows its answer.
+//! Every question of the articles' interviewers has a card, in the lesson that shows its answer.
 
 use lockstep::lesson::Library;
 
-/// What is asked, in which articles, and the card: its lesson, and words of its question.
+/// The question, the articles that have it, and the card: its lesson, and words of its question.
 const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     // Basics.
     ("Redis is single-threaded, why lock", "S1 S4", "oversell", "single-threaded"),
@@ -86,7 +86,7 @@ fn every_question_of_the_articles_has_a_card() {
         }
     }
     assert!(missing.is_empty(), "no card for:\n{}", missing.join("\n"));
-    // Every article is asked from.
+    // Every article has questions here.
     for article in ["S0", "S1", "S2", "S3", "S4"] {
         assert!(QUESTIONS.iter().any(|(_, articles, ..)| articles.contains(article)), "{article}");
     }

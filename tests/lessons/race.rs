@@ -1,4 +1,4 @@
-//! `lockstep race` on real servers: what can come of a race, what cannot, and that nothing is left.
+//! `lockstep race` on real servers: which outcomes a race can have, which it cannot, and that nothing is left.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     texts::{HEAD, ONLY},
 };
 
-/// A waits for a lock that nobody ever releases; B does its work.
+/// A waits for a lock that is never released; B does its work.
 fn endless() -> String {
     format!(
         "{HEAD}lab: redis
@@ -93,7 +93,7 @@ fn mutexes_of_three_processes_are_handed_on_and_protect_nothing() {
         if outcome["locks"]["mutex"] == "violated" {
             violated += outcome["count"].as_u64().expect("a count");
         } else {
-            // On a busy machine one process may be over before the next one is heard of: one race in a thousand.
+            // On a busy machine one process may finish before the next one starts: one race in a thousand.
             assert_eq!(sold, 1, "{outcome}");
         }
     }
@@ -118,7 +118,7 @@ fn watches_wake_racers_and_no_two_hold_the_lock() {
             assert_eq!(outcome["locks"]["lock"], "held", "{report}");
             assert_eq!(outcome["unfinished"], 0, "{report}");
         }
-        // Who waits for the one before it is woken alone.
+        // A client that watches its predecessor is woken alone.
         let woke_many = report["violated"].as_u64() > Some(0);
         assert_eq!(woke_many, report["variant"] == "herd", "{report}");
     }

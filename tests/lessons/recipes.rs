@@ -1,11 +1,10 @@
-//! The recipes that Lockstep carries, each on real servers: who gets the lock when, and what is left behind.
+//! The carried recipes on real servers: which client gets the lock when, and what is left behind.
 
 use serde_json::Value;
 
 use crate::{place::Place, texts::HEAD};
 
-/// A variant: its clients' programs, its story and what must come of it. Everybody's work under the lock is noted in the list
-/// `order`.
+/// A variant: its clients' programs, its story and its claims. The list `order` notes the work under the lock.
 struct Tried {
     name: &'static str,
     clients: &'static str,
@@ -79,10 +78,11 @@ fn redissons_lock_is_waited_for_without_asking_again_and_again() {
                 claims: &[
                     "exclusive: lock",
                     "A.look == ['A', '2'] and A.half == '1'",
-                    // It tried, subscribed, tried again, waited, and got it: the first release told nobody.
+                    // It tried, subscribed, tried again, waited, and got the lock: the first release notified no
+                    // client.
                     "moves('B.retry') == 2 and B.wake.what == 'free' and notified('B') == 1",
                     "finished('A') == 1 and finished('B') == 1",
-                    // It works for longer than its lease, and nobody renews.
+                    // It works for longer than its lease, and the lease is not renewed.
                     "B.release is none and not exists('lock')",
                 ],
             },
@@ -133,7 +133,7 @@ fn the_fair_lock_is_given_in_the_order_of_asking() {
             claims: &[
                 "exclusive: lock",
                 "value('order').list == ['A', 'C', 'B']",
-                // Only who is next is told.
+                // Only the next client is notified.
                 "notified('B') == 1 and notified('C') == 1",
                 "not exists('lock') and not exists('redisson_lock_queue:{lock}')",
             ],
@@ -321,7 +321,7 @@ fn curators_locks_queue_and_find_their_node_again() {
                 claims: &[
                     "exclusive: lock",
                     "holders('lock') == 2",
-                    // Nobody reads while it writes: who came later waits for it.
+                    // No client reads while it writes: one that came later waits for it.
                     "W.wake.what == 'NodeDeleted' and C.wake.what == 'NodeDeleted'",
                     "children('/locks') == [] and finished('C') == 1",
                 ],

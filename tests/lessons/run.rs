@@ -1,9 +1,9 @@
-//! `lockstep run` on real servers: claims are proved, and nothing is left. That every variant of every lesson proves its
-//! own is a step of `.ci/run`.
+//! `lockstep run` on real servers: claims are proved, and nothing is left. A step of `.ci/run` checks that every
+//! variant of every lesson proves its own claims.
 
 use crate::place::{NEW_LESSON, Place};
 
-/// Runs and expects that every claim holds; returns the reports.
+/// Runs and asserts that every claim holds; returns the reports.
 fn proved(args: &[&str]) -> Vec<serde_json::Value> {
     let place = Place::new();
     let answer = place.run(&[&["run", "--json"], args].concat());
@@ -118,7 +118,7 @@ fn questions_are_asked_decided_and_not_waited_for() {
     let stops = events[at("decided")..].iter().find_map(|event| event["stop"].as_str());
     assert!(at("decided") > passed && stops == Some("move"), "{events:#?}");
 
-    // Where nothing that was offered came true, the lesson is wrong and says so.
+    // If no choice came true, the lesson is wrong and says so.
     for (from, to, why) in [
         ("B.acquire == 'OK'", "B.acquire == 'NO'", "has no right answer"),
         ("B.acquire == 'OK'", "woken_by('B.release') > 0", "`B.release` never moved"),

@@ -1,5 +1,5 @@
-//! Operations that wait inside their servers: who else may move meanwhile, and when their replies come. Labs of several
-//! products.
+//! Operations that wait inside their servers: which other clients may move meanwhile, and when the replies come. Labs
+//! of several products.
 
 use crate::place::{Answer, Place};
 

@@ -15,7 +15,7 @@ use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use crate::lab::lab;
 use crate::place::Place;
 
-/// Longer than anything here takes; only so that a failure is a failure and not a hang.
+/// Longer than anything here takes, so that a failure does not become a hang.
 const SOON: Duration = Duration::from_mins(1);
 
 async fn run(lab: &mut Lab, server: &str, command: &str) -> redis::Value {
@@ -48,7 +48,7 @@ async fn becomes(lab: &Lab, server: &str, wanted: impl Fn(&Keyspace) -> bool) {
     tokio::time::timeout(SOON, seen).await.expect("it never came");
 }
 
-/// Lets three Sentinels replace a killed master, and says whom they chose.
+/// Lets three Sentinels replace a killed master, and returns the server that they chose.
 async fn fail_over(lab: &mut Lab) -> String {
     let sentinel = lab.link("A", "sentinel1").await.unwrap();
     let (begun, lesson) = (Instant::now(), lab.clock().now());
@@ -166,7 +166,7 @@ fn a_run_tells_who_missed_the_master_who_was_elected_and_whom_it_promoted() {
     assert!(told.contains(&(leader, &selected)), "{told:?}");
     let switched = SentinelNotice::Switches { server: "node2".into() };
     assert!(told.iter().any(|(_, notice)| **notice == switched), "{told:?}");
-    // None of the start's greetings is among them, and their times are the lesson's.
+    // The greetings of the start are not among the notices, and their times are the lesson's.
     let first = told[0].1;
     assert_eq!(first.word(), "+sdown", "{told:?}");
 }

@@ -7,13 +7,13 @@ use crate::{
     texts::{HEAD, ONLY},
 };
 
-/// A lesson of one variant: its servers, what its clients do, what must come of it, and its story.
+/// A lesson of one variant: its servers, its clients, its claims, and its story.
 fn lesson(lab: &str, cast: &str, claims: &[&str], story: &str) -> String {
     let claims: Vec<String> = claims.iter().map(|claim| format!("      - {claim}\n")).collect();
     format!("{HEAD}lab: {lab}\n{cast}{ONLY}    claims:\n{}story:\n{story}", claims.concat())
 }
 
-/// Runs a lesson whose claims must all hold; gives its events.
+/// Runs a lesson whose claims must all hold; returns its events.
 fn proved(text: &str) -> Vec<Value> {
     let place = Place::new();
     place.write("tried.yaml", text);
@@ -24,7 +24,7 @@ fn proved(text: &str) -> Vec<Value> {
     report["events"].as_array().expect("events").clone()
 }
 
-/// What a command says of a lesson that it refuses, which must be said with its place.
+/// The message of a command that refuses a lesson, which must name its place.
 fn refused(command: &[&str], text: &str) -> String {
     let place = Place::new();
     place.write("tried.yaml", text);
@@ -83,7 +83,7 @@ fn a_server_whose_clock_is_ahead_ends_leases_early_by_exactly_so_much() {
         "A.late1 is none",
         "A.early3 == 'A'",
         "A.late3 is none",
-        // What is seen of a key is lesson time, however wrong its server's clock is.
+        // An observed expiry is lesson time, however wrong its server's clock is.
         "pttl('probe', 'redis2') > 4900 and pttl('probe', 'redis2') <= 5000",
         "pttl('probe', 'redis3') > 4900 and pttl('probe', 'redis3') <= 5000",
     ];
@@ -96,7 +96,7 @@ fn a_server_whose_clock_is_ahead_ends_leases_early_by_exactly_so_much() {
         what,
         [(&json!("skew"), &json!("redis2"), &json!(4000)), (&json!("skew"), &json!("redis3"), &json!(-4000))]
     );
-    // The look right after the clocks were set: the lease on redis2 now ends 4 s sooner, the one on redis3 4 s
+    // The observation right after the clocks were set: the lease on redis2 now ends 4 s earlier, the one on redis3 4 s
     // later, the one on redis1 as before.
     let ends = |server: &str| -> Vec<f64> {
         let seen = of_kind(&events, "state").into_iter().filter(|state| state["server"] == server);
@@ -186,7 +186,7 @@ fn a_held_reply_is_lost_although_the_server_did_what_was_asked() {
     let faults = of_kind(&events, "fault");
     assert_eq!(faults[0]["way"], "replies", "{}", faults[0]);
     assert_eq!(faults[1].get("way"), None, "{}", faults[1]);
-    // The step of the move ends when the server has acted: its own look already shows it.
+    // The step of the move ends when the server has acted: its own observation already shows it.
     let position = |found: &dyn Fn(&Value) -> bool| events.iter().position(found);
     let seen = position(&|event| event["observed"]["redis"]["keys"]["key"].is_object());
     let got = position(&|event| event["event"] == "sent" && event["label"] == "get");
@@ -205,7 +205,8 @@ programs:
     - drops: lock
 ";
 
-/// Whoever asks for the release holds the lock no longer, although the reply is late and it does not know yet.
+/// A client that has requested the release no longer holds the lock, although the reply is late and it does not know
+/// yet.
 #[test]
 fn the_next_holder_may_be_let_in_before_the_reply_to_the_release_is_in() {
     let story = "
@@ -217,13 +218,13 @@ fn the_next_holder_may_be_let_in_before_the_reply_to_the_release_is_in() {
   - pass: 100ms
 ";
     let claims = ["exclusive: lock", "holders('lock') == 1", "A.release == 1", "B.acquire == 'OK'"];
-    // What nobody wrote an invariant of is guarded all the same: no two hold the lock.
+    // Even without an invariant of the lesson's, two holders count as a failure.
     let text = lesson("redis", HANDOVER, &claims, story).replace("expect: shown", "expect: prevented");
     let events = proved(&text);
     let believes = of_kind(&events, "believes");
     let beliefs: Vec<_> =
         believes.iter().map(|event| (event["actor"].as_u64(), event["belief"].as_str())).collect();
-    // A still believed when B came to: the case is the one that it is meant to be.
+    // A still believed that it held the lock when B came to: this is the intended case.
     let (holding, nothing) = (Some("holding"), Some("nothing"));
     assert_eq!(beliefs, [(Some(0), holding), (Some(1), holding), (Some(0), nothing)]);
     let place = Place::new();
@@ -239,7 +240,7 @@ fn the_next_holder_may_be_let_in_before_the_reply_to_the_release_is_in() {
     }
 }
 
-/// Every claim holds, and an invariant does not: nothing was prevented.
+/// Every claim holds, but an invariant does not: nothing was prevented.
 #[test]
 fn a_story_that_breaks_an_invariant_has_prevented_nothing() {
     let story = "
@@ -312,7 +313,7 @@ programs:
     proved(&lesson("masters", cast, &["A.set == 1", "A.again == 2"], story));
 }
 
-/// What a client learns of a connection that broke, on every lab alike: `SERVER` is one of its Redis servers.
+/// What a client learns of a broken connection, the same on every lab: `SERVER` is one of its Redis servers.
 #[test]
 fn idle_clients_connect_again_and_what_was_on_its_way_is_lost() {
     let cast = "
@@ -430,9 +431,9 @@ programs:
 ";
     let claims = [
         "value('began')|int >= 2000 and value('began')|int < 3000",
-        // What comes before something that others see, such as a belief, is done when the reply is in.
+        // What comes before a visible step, such as a belief, is done when the reply is in.
         "value('replied')|int >= 2000 and value('replied')|int < 3000",
-        // Tried again is not begun again.
+        // A retry does not begin the operation again.
         "value('tried')|int >= 4000 and value('tried')|int < 5000",
         "value('stamped')|int >= 7500 and value('stamped')|int < 8500",
     ];
@@ -581,7 +582,7 @@ fn a_claim_about_a_thread_or_a_move_of_it_that_is_not_there_is_a_mistake() {
     }
 }
 
-/// Without its head.
+/// The two-lab lesson without its head.
 const TWO_LABS: &str = r#"lab: redis
 clients:
   A: { runs: one }
@@ -659,7 +660,7 @@ fn a_variant_is_checked_against_its_own_servers() {
         let error = refused(&["check"], &text);
         assert!(error.contains(why), "{to}: {error}");
     }
-    // Counters are the lesson's, so every variant's servers must have them.
+    // Metrics belong to the lesson, so every variant's servers must have them.
     let counting = format!("{HEAD}metrics: [evicted_keys]\n{TWO_LABS}");
     let place = Place::new();
     place.write("tried.yaml", &counting);
@@ -668,7 +669,7 @@ fn a_variant_is_checked_against_its_own_servers() {
     assert!(error.contains("cannot give the lesson's `metrics`"), "{error}");
 }
 
-/// Five servers: one is killed and comes back empty, one stays dead, one stands still for a while.
+/// Five servers: one is killed and restarts empty, one stays dead, one is frozen for a while.
 fn five(story_end: &str) -> String {
     let cast = "\
 clients:
@@ -790,7 +791,8 @@ programs:
         };
         all("replied") - all("sent")
     };
-    // What is delayed comes no sooner; how much later it comes is the machine's business, but never a delay more.
+    // Delayed data arrives no earlier than its delay; how much later depends on the machine, but never by a whole
+    // delay.
     assert!((2000..4000).contains(&span(0, "first")), "{}", span(0, "first"));
     assert!((2000..4000).contains(&span(1, "second")), "{}", span(1, "second"));
     assert!(span(0, "second") < 2000, "{}", span(0, "second"));
@@ -835,7 +837,7 @@ programs:
     let skews = of_kind(&events, "fault");
     assert_eq!(skews[0]["fault"], "skew_client");
     assert_eq!((&skews[0]["client"], &skews[0]["ahead_ms"]), (&json!("A"), &json!(-5000)));
-    // With a clock that is right it knows that it was too slow.
+    // With a correct clock it knows that it was too slow.
     proved(&lesson("masters", CAST, &["that: holders('lock') == 1"], &without));
     let why = refused(&["check"], &lesson("masters", CAST, &["overlap: lock"], "  - skew: { C: 5s }\n"));
     assert!(why.contains("unknown server or client `C`"), "{why}");

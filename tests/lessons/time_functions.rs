@@ -1,4 +1,4 @@
-//! Which of libc's time functions the servers and our own program import, and whether the lesson clock answers them.
+//! Which of libc's time functions the servers and Lockstep import, and whether the lesson clock answers them.
 
 use crate::place::LOCKSTEP;
 use lockstep::{
@@ -16,7 +16,7 @@ use std::{
     process::Command,
 };
 
-/// libc's functions that read a clock, wait until a time or for so long, or set a timer.
+/// libc's functions that read a clock, wait until a time or for a duration, or set a timer.
 const TIME_FUNCTIONS: &str = "adjtimex clock_adjtime clock_gettime ftime __gettimeofday gettimeofday ntp_adjtime \
     ntp_gettime ntp_gettimex time times timespec_get \
     clock_nanosleep __nanosleep nanosleep sleep thrd_sleep usleep \
@@ -29,7 +29,7 @@ const TIME_FUNCTIONS: &str = "adjtimex clock_adjtime clock_gettime ftime __getti
     alarm getitimer setitimer sigtimedwait timer_gettime timer_settime timerfd_gettime timerfd_settime ualarm \
     syscall";
 
-/// What stays in real time, and why that does no harm.
+/// Functions that stay in real time, and why that does no harm.
 const UNANSWERED: [(&str, &str, &str); 5] = [
     ("redis", "setitimer", "only for its watchdog, which is off and measures real work"),
     ("java", "times", "asked for processor time"),
@@ -65,7 +65,7 @@ fn programs() -> Vec<(&'static str, PathBuf)> {
     programs
 }
 
-/// The names of the functions that a program or a library imports from others, and of those that it exports.
+/// The functions that a program or a library imports from others, and those that it exports.
 fn dynamic_symbols(file: &Path) -> [BTreeSet<String>; 2] {
     let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
     let data = fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));

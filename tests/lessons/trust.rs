@@ -1,4 +1,5 @@
-//! Programs of a lesson are started only as the user has allowed them: where they are, and as everything beside them is.
+//! Programs of a lesson are started only as the user has allowed them: at the same place, and with everything beside
+//! them unchanged.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -13,7 +14,7 @@ use crate::{
     texts::{HEAD, ONLY},
 };
 
-/// Says that it has run, and sends one request.
+/// Records that it has run, and sends one request.
 const WORKER: &str = r#"
 echo "$0" >> "$HOME/ran"
 exec 3<>"/dev/tcp/$REDIS_HOST/$REDIS_PORT"
@@ -79,7 +80,7 @@ fn what_is_allowed_is_one_place_however_it_is_named() {
     place.write("copy/lesson.yaml", lesson("[bash, worker.sh]"));
     place.write("copy/worker.sh", WORKER);
     assert_refused(&place, "copy/lesson.yaml", READ_IT);
-    // A link to it from a directory with another program: what runs is what was allowed.
+    // A link to it from a directory with another program: the allowed program runs.
     place.write("linked/worker.sh", "echo other >> $HOME/other\n");
     symlink(place.path().join("mine/lesson.yaml"), place.path().join("linked/lesson.yaml")).expect("a link");
     assert_runs(&place, "linked/lesson.yaml");
@@ -89,7 +90,7 @@ fn what_is_allowed_is_one_place_however_it_is_named() {
     trust(&place, "copy/lesson.yaml");
     assert_eq!(place.run(&["trust", "--revoke", &whole]).code, Some(0));
     assert_refused(&place, "mine/lesson.yaml", READ_IT);
-    // A lesson that is gone can be taken back all the same.
+    // The permission of a deleted lesson can still be revoked.
     fs::remove_file(place.path().join("copy/lesson.yaml")).expect("it is there");
     assert_eq!(place.run(&["trust", "--revoke", "copy/lesson.yaml"]).code, Some(0));
     place.write("copy/lesson.yaml", lesson("[bash, worker.sh]"));
@@ -119,7 +120,7 @@ fn everything_beside_a_lesson_is_covered() {
             .expect("as it was");
         }
         assert_runs(&place, "mine/lesson.yaml");
-        // A file that is gone is a change, too, and so is one that was renamed.
+        // A deleted file is a change, too, and so is a renamed one.
         let renamed = place.path().join("mine/pkg/other.sh");
         fs::rename(place.path().join("mine/pkg/main.sh"), renamed).expect("renamed");
         assert_refused(&place, "mine/lesson.yaml", CHANGED);
@@ -178,7 +179,7 @@ fn what_cannot_be_covered_cannot_be_allowed() {
     refused("mine/lesson.yaml", "into a directory of their own");
 }
 
-/// What becomes of a run first.
+/// The first result of a run.
 async fn first(scenario: &Scenario, options: &lockstep::lab::LabOptions) -> Result<(), String> {
     let mut session = session::open(scenario.clone(), options.clone(), 1);
     while let Some(update) = session.updates.recv().await {
@@ -194,7 +195,7 @@ async fn first(scenario: &Scenario, options: &lockstep::lab::LabOptions) -> Resu
 #[tokio::test]
 async fn the_parameters_of_a_recording_choose_no_program() {
     let place = place("[bash, '${prog}.sh']");
-    // This one knows no private home.
+    // This run does not use the private home.
     let worker = WORKER.replace("echo \"$0\" >> \"$HOME/ran\"\n", "");
     place.write("mine/worker.sh", &worker);
     place.write("mine/other.sh", &worker);
@@ -204,11 +205,11 @@ async fn the_parameters_of_a_recording_choose_no_program() {
     options.trusted.insert(covered.file, covered.digest);
     let plan = |params: &Params| Scenario::plan(&loaded, "only", params).expect("a scenario");
     let word = |word: &str| Params::from_iter([("prog".to_owned(), Param::Word(word.to_owned()))]);
-    // As a recording of a stranger has it.
+    // As in a foreign recording.
     let of_recording = plan(&word("other"));
     let refused = first(&of_recording, &options).await.expect_err("it is refused");
     assert!(refused.contains("the recording chooses") && refused.contains("bash other.sh"), "{refused}");
-    // What comes to the lesson's own command is no matter, and neither is what the user says.
+    // Parameters that lead to the lesson's own command are accepted, and so is what the user sets.
     assert_eq!(first(&plan(&Params::new()), &options).await, Ok(()));
     assert_eq!(first(&plan(&word("worker")), &options).await, Ok(()));
     options.set = word("other");

@@ -1,10 +1,11 @@
-// Waits with each of libc's functions on which only programs other than Lockstep wait.
+// Waits with each of libc's functions that only programs other than Lockstep wait on.
 //
-//   waits SECONDS...  For each number, waits that long with all functions at once, and says the name of each that ended.
-//   waits NAME        Waits 20 s with one function, and says what it answered. A byte on standard input makes a file
+//   waits SECONDS...  For each number, waits that long with all functions at once, and prints the name of each that
+//                     ended.
+//   waits NAME        Waits 20 s with one function, and prints its result. A byte on standard input makes a file
 //                     ready and posts the semaphore; SIGUSR1 interrupts.
 //
-// It says so on standard error, which is not buffered.
+// Prints to standard error, which is not buffered.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,10 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// Milliseconds left, and a bit for each of the two files that is ready; -1 if the function does not tell.
+// Milliseconds left, and a bit for each of the two files that is ready; -1 if the function does not report it.
 struct told { int result; long left; int ready; };
 
-// The second one never becomes ready.
+// The second file never becomes ready.
 static int files[2];
 static sem_t semaphore;
 
@@ -41,7 +42,7 @@ static struct timespec after(clockid_t clock, long ms) {
     return t;
 }
 
-// Where the functions that take files wait: for both.
+// Both files, for the functions that wait for files.
 static fd_set both(void) {
     fd_set set;
     FD_ZERO(&set);
@@ -140,7 +141,7 @@ static void *post(void *nothing) {
 }
 
 static void wait_with(const struct wait *wait) {
-    // Only the thread that waits is to be interrupted.
+    // Only the waiting thread is to be interrupted.
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);

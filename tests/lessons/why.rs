@@ -1,5 +1,4 @@
-//! Why each carried failure happened, told from its recording, and why orders of moves that were tried on a real server
-//! break what they break.
+//! Explanations of each carried failure, from its recording, and of orders of moves that were tried on a real server.
 
 use std::fmt::Write;
 
@@ -34,7 +33,7 @@ fn carried_failures() -> Vec<(Scenario, Log, Breach, Option<Why>)> {
     failures
 }
 
-/// Which member of a crowd was told first is the server's affair.
+/// Removes the numbers of a crowd's members: which member is notified first is up to the server.
 fn without_members(text: &str) -> String {
     let mut words = String::new();
     let mut rest = text;
@@ -82,12 +81,12 @@ fn what_came_between_is_somebody_elses_move_a_fault_or_time() {
     }
 }
 
-/// The three are in order, the first is a move, and what came between is not its sender's.
+/// Asserts that the three are in order, that the first is a move, and that what came between is not its sender's.
 fn check(scenario: &Scenario, log: &Log, breach: &Breach, why: &Why) {
     let name = format!("{} {}: {why:?}", scenario.loaded.lesson.id, scenario.variant);
     assert!(why.first < why.between && why.between <= why.second, "{name}");
     assert!(why.between <= breach.at && why.second < log.len(), "{name}");
-    // Only the release of whoever was interfered with may still be to come.
+    // Only the release of a client whose lock was interfered with may still be to come.
     assert!(why.second <= breach.at || why.kind == Kind::Interfered, "{name}");
     let sender = |n: usize| match &log.events()[n].kind {
         EventKind::Sent { actor, .. } | EventKind::Replied { actor, .. } => Some(*actor),
@@ -96,7 +95,7 @@ fn check(scenario: &Scenario, log: &Log, breach: &Breach, why: &Why) {
     let first = sender(why.first);
     assert!(matches!(log.events()[why.first].kind, EventKind::Sent { .. }), "{name}");
     match &log.events()[why.between].kind {
-        // A holder that gives its own lock up too early has nobody else to blame.
+        // A holder that releases its own lock too early is itself the cause.
         EventKind::Sent { .. } | EventKind::Replied { .. } if why.kind == Kind::LetGo => {}
         EventKind::Sent { .. } | EventKind::Replied { .. } => {
             assert_ne!(sender(why.between), first, "{name}");
@@ -157,7 +156,7 @@ async fn orders_of_looking_and_buying_on_a_real_server_are_explained() {
         - buy: { redis: DECR stock }
         - count: sold";
     let scenario = planned(&lesson(program, "sold > stock"), "only");
-    // All six; in the first and the last, one is over before the other looks.
+    // All six orders; in the first and the last, one client finishes before the other reads.
     let orders: [&[Choice]; 6] =
         [&[A, A, B], &[A, B, A, B], &[A, B, B, A], &[B, A, A, B], &[B, A, B, A], &[B, B, A]];
     let mut told = Vec::new();
@@ -203,8 +202,8 @@ async fn a_lease_that_ends_while_an_order_is_tried_is_what_came_between() {
     );
 }
 
-/// In a race commands are on their way at the same time. What the counter answered says in which order they were carried
-/// out all the same.
+/// In a race commands are in flight at the same time. The replies of the counter show in which order they were carried
+/// out.
 #[tokio::test]
 async fn races_are_explained_by_what_was_answered() {
     let scenario = scenarios::carried("oversell", "check-then-decrement");
@@ -221,7 +220,7 @@ async fn races_are_explained_by_what_was_answered() {
     racer.tear_down().await;
 }
 
-/// What a lesson's story comes to on a real server.
+/// The explanation of a lesson's story on a real server.
 fn told(text: &str) -> (Kind, String) {
     let place = Place::new();
     place.write("tried.yaml", text);
@@ -321,7 +320,7 @@ fn a_deletion_that_arrives_late_deletes_what_is_anothers() {
                 .to_owned()
         )
     );
-    // Held on its way back, it had deleted A's own.
+    // If the reply is held instead, A has deleted its own lock.
     let own = text.replace("way: requests", "way: replies").replace("  - pass: 3s\n", "");
     let place = Place::new();
     place.write("tried.yaml", &own);

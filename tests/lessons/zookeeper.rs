@@ -1,4 +1,4 @@
-//! ZooKeeper's calls, and what a client hears of its session, on a real server.
+//! ZooKeeper's calls, and the notifications about a client's session, on a real server.
 
 use crate::{
     place::Place,
@@ -86,7 +86,8 @@ story:
   - await: { that: "moves('again') == 2", within: 60s, moving: [A, B] }
 "#;
 
-/// Its library tries another server by the time that the loss is told, and MariaDB has numbered its connection as well.
+/// By the time that the loss is reported, the client's library tries another server, and MariaDB has numbered its
+/// connection as well.
 #[test]
 fn a_lost_connection_to_an_ensemble_is_told_of_the_server_that_it_was_to() {
     let place = Place::new();
@@ -116,7 +117,7 @@ fn a_lost_connection_to_an_ensemble_is_told_of_the_server_that_it_was_to() {
     }
 }
 
-/// What `which-lock` has for the herd, whose node has the same name for everybody.
+/// The herd lock of `which-lock`, whose node has the same name for all clients.
 const HERD: &str = r#"
 lab: zookeeper
 params: { soon: 100ms, work: 1s }

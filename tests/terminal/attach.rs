@@ -1,11 +1,11 @@
-//! Programs of the user's in the real program in a real terminal: a lock broken by hand, and nothing of them is left.
+//! The user's programs in the real program in a real terminal: a lock broken by hand, and no process left.
 
 use crate::{
     place::Place,
     pty::{CTRL_C, ENTER, Terminal},
 };
 
-/// Takes a lock for 3 s and works for as long as it takes. Its child is in a session of its own.
+/// Takes a lock for 3 s and keeps working. Its child is in a session of its own.
 const WORKER: &str = r#"
 setsid sleep 1000 &
 exec 3<>"/dev/tcp/$REDIS_HOST/$REDIS_PORT"
@@ -40,7 +40,7 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     terminal.press("c");
     terminal.wait_for("bash -c");
     terminal.press("c");
-    // What was done is nowhere else: whoever leaves is asked, and can keep it.
+    // The run is not stored anywhere: the program asks before leaving, and can save it.
     terminal.press("q");
     terminal.wait_for("q again throws it away, S saves it first");
     terminal.press("\x1b");
@@ -100,7 +100,7 @@ fn with_a_file_to_record_in_each_run_that_is_left_is_kept_unasked() {
         let value = place.run(&["eval", file, "value('lock')"]);
         assert_eq!(value.out.lines().next(), Some(holder), "{}", value.err);
     }
-    // It is a recording of ours by now, and may be made again.
+    // The file is a recording of Lockstep by now, and may be replaced.
     let mut terminal = Terminal::start(&place, &args("run.jsonl"));
     terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
     terminal.press("2");

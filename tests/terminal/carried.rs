@@ -1,4 +1,4 @@
-//! The recordings that the binary carries play, ask and answer in a terminal where no server can be had.
+//! The carried recordings play, ask and answer in a terminal without any servers.
 
 use lockstep::{
     lesson::{Library, Params, Scenario},
@@ -12,7 +12,7 @@ use crate::{
     story::{self, ASKED},
 };
 
-/// Variables with which no server is found, and no package manager.
+/// Environment variables with which no server and no package manager is found.
 const NOTHING: [(&str, &str); 6] = [
     ("PATH", "/nowhere"),
     ("LOCKSTEP_REDIS_SERVER", "/nowhere/redis-server"),
@@ -23,10 +23,11 @@ const NOTHING: [(&str, &str); 6] = [
 ];
 
 const RECORDED: &str = "RECORDED";
-/// Every so many lessons one is played: that each recording plays and is judged alike, others test without a terminal.
+/// One of every six lessons is played: other tests check without a terminal that each recording plays and is judged
+/// alike.
 const EACH: usize = 6;
 
-/// The catalogue, where nothing is installed and the learner wants nothing installed.
+/// The catalogue with nothing installed, after declining the installation.
 fn without_servers(place: &Place) -> Terminal {
     let mut terminal = Terminal::start_with(place, &[], (120, 40), &NOTHING);
     let offer = terminal.wait_until("the offer, or the catalogue", |screen| {
@@ -44,8 +45,8 @@ fn without_servers(place: &Place) -> Terminal {
     terminal
 }
 
-/// Steps the open lesson to its verdict; every question is answered with its first choice. Every screen on the way
-/// is marked. Returns the verdict, and how many questions there were.
+/// Steps the open lesson to its verdict; every question is answered with its first choice. Every screen on the way is
+/// marked as recorded. Returns the verdict, and the number of questions.
 fn to_the_verdict(terminal: &mut Terminal) -> (Screen, usize) {
     let mut questions = 0;
     let mut screen = terminal.wait_for("Ready: press");
@@ -71,7 +72,7 @@ fn without_servers_lessons_play_to_their_verdicts() {
     let lessons = Library::carried().lessons;
     let played = lessons.len().div_ceil(EACH);
     assert!(played >= 6);
-    // A long title goes on in a second row.
+    // A long title continues in a second row.
     let chosen = |n: usize| {
         let title = &lessons[n].lesson.title.en;
         format!("▸ {}", title.get(..12).unwrap_or(title))
@@ -109,7 +110,7 @@ fn without_servers_lessons_play_to_their_verdicts() {
     assert_eq!(terminal.ended(), 0);
     terminal.assert_restored();
     place.assert_nothing_left();
-    // It counts as what it is: the first variants were gone through, and their questions answered.
+    // It counts as progress: the first variants were finished, and their questions answered.
     let progress = place.run(&["progress", "--json"]).json();
     let done = |record: &&serde_json::Value| record["finished"] == true;
     assert_eq!(progress.iter().filter(done).count(), played, "{progress:?}");
@@ -164,7 +165,7 @@ fn recorded_time_passes_and_can_be_held_in_its_middle() {
     terminal.press("--");
     let start = terminal.wait_for("  0.25x ");
     terminal.press(" ");
-    // The number of the step stays: it is the time beside it that changes.
+    // The number of the step stays; the time beside it changes.
     let moved = |screen: &Screen, from: &Screen| {
         let words = |screen: &Screen| screen.rows()[0].split("step").nth(1).map(str::to_owned);
         screen.has("playing") && words(screen) != words(from)
@@ -184,7 +185,7 @@ fn recorded_time_passes_and_can_be_held_in_its_middle() {
 #[test]
 fn each_lesson_is_live_or_recorded_by_what_its_lab_needs() {
     let place = Place::new();
-    // Redis is here and Java is not.
+    // Redis is installed and Java is not.
     let variables = [("LOCKSTEP_JAVA", "/nowhere/java")];
     let mut terminal = Terminal::start_with(&place, &["play", "oversell"], (120, 40), &variables);
     let live = terminal.wait_for("Ready: press");
@@ -224,7 +225,7 @@ fn recordings_are_judged_headlessly_and_refused_for_other_figures() {
         assert_eq!(answer.code, Some(2), "{}", answer.err);
         assert!(answer.err.contains(words), "{}", answer.err);
     }
-    // Without the flag a run is live, and says what is missing and how to get it.
+    // Without the flag a run is live, and reports what is missing and how to get it.
     let mut command = place.command(&["run", "oversell"]);
     let output = command.envs(NOTHING).output().expect("lockstep starts");
     let err = String::from_utf8_lossy(&output.stderr).into_owned();

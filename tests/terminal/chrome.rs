@@ -1,8 +1,8 @@
-//! A real headless Chromium, driven through its `DevTools` protocol: pages are opened, keys pressed, places clicked. It
-//! must not know what the pages are.
+//! A real headless Chromium, driven through its `DevTools` protocol: it opens pages, presses keys, clicks. It must not
+//! know what the pages are.
 //!
 //! The protocol goes through two pipes (`--remote-debugging-pipe`, the browser's file descriptors 3 and 4), one JSON
-//! message after another, each ended by a zero byte. No port, no WebSocket.
+//! message after another, each ended by a zero byte, without a port or a WebSocket.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -15,7 +15,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Longer than any page needs; only a browser that hangs is stopped by it.
+/// Longer than any page needs, so that a hanging browser is stopped.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A browser with one page, or one for each of several people.
@@ -25,13 +25,13 @@ pub struct Chrome {
     from: BufReader<ChildStdout>,
     session: String,
     next: u64,
-    /// What the page wrote to its console as errors, and requests that it made.
+    /// The errors that the page wrote to its console, and the requests that it made.
     pub troubles: Vec<String>,
     pub requests: Vec<String>,
     _profile: TempDir,
 }
 
-/// Where Chromium is.
+/// The path of Chromium.
 fn program() -> PathBuf {
     let named = std::env::var_os("LOCKSTEP_CHROMIUM").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -44,10 +44,10 @@ fn program() -> PathBuf {
 }
 
 impl Chrome {
-    /// Starts it with a window of this size. `light` is what its user prefers.
+    /// Starts it with a window of this size. `light` is the preferred colour scheme.
     pub fn start((width, height): (u32, u32), light: bool) -> Self {
         let profile = tempfile::Builder::new().prefix("lt-chrome").tempdir().expect("a profile");
-        // The shell turns its own pipes into those that the browser wants, and becomes the browser.
+        // The shell connects its own pipes to the file descriptors that the browser uses, and becomes the browser.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>&1", "sh"])
             .arg(program())
@@ -87,7 +87,7 @@ impl Chrome {
             "Emulation.setEmulatedMedia",
             &json!({"features": [
                 {"name": "prefers-color-scheme", "value": scheme},
-                // Most looks are at what stands still in the end.
+                // Most tests inspect the final state.
                 {"name": "prefers-reduced-motion", "value": "reduce"},
             ]}),
         );
@@ -108,7 +108,7 @@ impl Chrome {
         }
     }
 
-    /// A page of somebody else's, with cookies of their own. Whose page is looked at is said with [`Self::turn_to`].
+    /// Opens another person's page, with cookies of its own. [`Self::turn_to`] selects the page for later calls.
     pub fn person(&mut self) -> Person {
         self.session.clear();
         let context = self.call("Target.createBrowserContext", &json!({}));
@@ -120,7 +120,7 @@ impl Chrome {
         self.session.clone_from(&person.0);
     }
 
-    /// Sets what the page's user has and wants.
+    /// Sets the page's device and preferences.
     pub fn as_on(&mut self, (width, height): (u32, u32), theme: &str, lang: &str) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700});
         self.call("Emulation.setDeviceMetricsOverride", &size);
@@ -130,7 +130,7 @@ impl Chrome {
         self.call("Emulation.setUserAgentOverride", &agent);
     }
 
-    /// From now on pages may move what moves.
+    /// Allows animations from now on.
     pub fn allow_motion(&mut self) {
         let features = json!([{"name": "prefers-reduced-motion", "value": "no-preference"}]);
         self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
@@ -176,7 +176,7 @@ impl Chrome {
 
     /// Opens a file, with a fragment such as `#step=7`, and waits until it is loaded.
     pub fn open(&mut self, file: &Path, fragment: &str) {
-        // From a page to the same one with another fragment nothing would be loaded.
+        // Navigating to the same page with another fragment would load nothing.
         self.call("Page.navigate", &json!({"url": "about:blank"}));
         self.visit(&format!("file://{}{fragment}", file.display()));
     }
@@ -187,7 +187,7 @@ impl Chrome {
         self.wait_for(&format!("document.readyState === 'complete' && location.href === {}", json!(url)));
     }
 
-    /// Writes what is seen of the page as a PNG.
+    /// Writes a screenshot of the page as a PNG.
     pub fn draw(&mut self, file: &Path) {
         let picture = self.call("Page.captureScreenshot", &json!({"format": "png"}));
         let picture = BASE64.decode(picture["data"].as_str().expect("a picture")).expect("base64");
@@ -207,7 +207,7 @@ impl Chrome {
     /// Waits until an expression is true.
     pub fn wait_for(&mut self, expression: &str) {
         let since = Instant::now();
-        // The page itself says when: looked at once a frame.
+        // The page polls, once per frame.
         while self.eval(&format!("new Promise((done) => setTimeout(() => done(Boolean({expression})), 16))"))
             != true
         {
@@ -244,7 +244,7 @@ impl Chrome {
 
     /// Clicks into the middle of an element, or at a share of its width.
     pub fn click(&mut self, selector: &str, share: f64) {
-        // A page that was just turned to takes no input before it has been drawn.
+        // A page that was just selected takes no input before it has been drawn.
         let found = self.eval(&format!(
             "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))).then(() => {{ const e = document.querySelector({}); e.scrollIntoView({{ block: 'nearest' }}); \
              const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; }})",
@@ -261,12 +261,12 @@ impl Chrome {
     }
 }
 
-/// Whose page it is.
+/// A person's page.
 pub struct Person(String);
 
 impl Drop for Chrome {
     fn drop(&mut self) {
-        // Politely, so that its helpers go with it and let go of the profile; then by force.
+        // First by request, so that its helpers end with it and release the profile; then by force.
         let message = json!({"id": 0, "method": "Browser.close"});
         let _ = self.to.write_all(format!("{message}\0").as_bytes());
         let mut rest = Vec::new();

@@ -1,5 +1,5 @@
-//! The pages of a class in a real browser: what they show of every state, in both languages and themes, on a phone and
-//! on a projector.
+//! The pages of a class in a real browser: how they show every state, in both languages and themes, on a phone and on a
+//! projector.
 
 use std::{path::Path, sync::Arc};
 
@@ -25,7 +25,7 @@ const PHONE: (u32, u32) = (390, 844);
 const SMALL: (u32, u32) = (320, 568);
 const PROJECTOR: (u32, u32) = (1920, 1080);
 
-/// A class on loopback. What is published is what its pages show.
+/// A class on loopback. Its pages show what is published.
 fn class() -> (Classroom, TeachHandle) {
     teach::start("127.0.0.1:0".parse().expect("an address"), Look::default()).expect("a class is served")
 }
@@ -82,7 +82,7 @@ fn view() -> ClassView {
     }
 }
 
-/// Every state that a class sees, each with a word of its page in both languages.
+/// Every state of a class, each with a word of its page in both languages.
 fn states() -> Vec<(ClassView, [&'static str; 2])> {
     let two = || vec![lock(&[("A", 0), ("B", 1)])];
     let broken = Broken {
@@ -125,7 +125,7 @@ fn states() -> Vec<(ClassView, [&'static str; 2])> {
 fn assert_sound(chrome: &mut Chrome, which: &str) {
     // A page without a bar of buttons has no navigation.
     assert_eq!(chrome.eval(&FAULTS.replace("'nav', ", "")), json!([]), "{which}");
-    // Nothing reaches beyond the page, no text beyond its box, and what is tapped is large enough for a finger.
+    // Nothing reaches beyond the page, no text beyond its box, and buttons are large enough for a finger.
     let cut = "(() => { const page = document.documentElement, faults = []; \
          if (page.scrollWidth > page.clientWidth) faults.push(`page: ${page.scrollWidth}`); \
          for (const e of document.querySelectorAll('p, h1, h2, h3, li, button, #told')) { \
@@ -138,7 +138,7 @@ fn assert_sound(chrome: &mut Chrome, which: &str) {
     assert_eq!(chrome.eval(cut), json!([]), "{which}");
 }
 
-/// Every page in every state, in both languages and themes.
+/// Checks every page in every state, in both languages and themes.
 fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
     let (class, handle) = class();
     let mut chrome = Chrome::start(PHONE, true);
@@ -175,7 +175,7 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
                 let follows = page == "stage" && run.is_some();
                 let class_view = ClassView { step: place, ..view };
                 class.published.send_replace(Published { class: class_view, teacher, run });
-                // What is looked at is this state, and drawn.
+                // Wait until this state is shown and drawn.
                 chrome.wait_for(&format!("seen && seen.step === {place}"));
                 if follows {
                     chrome.wait_for(&format!("position === {position} && !$('timeline').hidden"));
@@ -197,7 +197,7 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
             check(&mut chrome, &format!("join {path} {lang} {theme}"));
         }
     }
-    // A wrong code is answered 404, which the browser notes.
+    // A wrong code is answered with 404, which the browser logs.
     chrome.troubles.retain(|trouble| !trouble.contains("404"));
     assert_eq!(chrome.troubles, Vec::<String>::new());
     assert!(
@@ -217,8 +217,8 @@ fn everybody_can_read_and_use_every_page_of_a_class() {
     });
 }
 
-/// Asserts what the last row needs of the stage: nothing is cut off, names have 28 pixels, and a lock that several hold
-/// is a banner of 8 % of the height.
+/// Asserts what viewers in the last row need of the stage: nothing is cut off, names have 28 pixels, and a lock with
+/// several holders is a banner of 8 % of the height.
 #[track_caller]
 fn assert_large(chrome: &mut Chrome, which: &str) {
     let banner =
@@ -235,7 +235,7 @@ fn assert_large(chrome: &mut Chrome, which: &str) {
     assert_eq!(chrome.eval(cut), false, "{which}");
 }
 
-/// The whole of axe, for whoever has it: see docs/development.md.
+/// The complete axe checks, if axe-core is available: see docs/development.md.
 #[test]
 #[ignore = "needs axe-core, by its file in LOCKSTEP_AXE"]
 fn axe_finds_nothing_in_a_class() {
@@ -251,7 +251,7 @@ fn axe_finds_nothing_in_a_class() {
     });
 }
 
-/// Writes pictures of every page in every state into the directory that `LOCKSTEP_PICTURES` names.
+/// Writes pictures of every page in every state into the directory named by `LOCKSTEP_PICTURES`.
 #[test]
 #[ignore = "writes pictures for people to look at; see docs/development.md"]
 fn pictures() {
@@ -262,7 +262,7 @@ fn pictures() {
     });
 }
 
-/// Where the pages are, as the program says before it begins.
+/// The addresses of the pages, as printed by the program before it begins.
 struct Addresses {
     phone: String,
     stage: String,
@@ -285,10 +285,10 @@ fn addresses(terminal: &mut Terminal) -> Addresses {
     addresses
 }
 
-/// Who is there, beside the teacher and the stage.
+/// The number of phones, besides the teacher and the stage.
 const CLASS: usize = 5;
 
-/// Somebody opens an address.
+/// Opens an address as a new person.
 fn join(chrome: &mut Chrome, url: &str, size: (u32, u32), lang: &str) -> Person {
     let person = chrome.person();
     chrome.as_on(size, "dark", lang);
@@ -297,14 +297,14 @@ fn join(chrome: &mut Chrome, url: &str, size: (u32, u32), lang: &str) -> Person 
     person
 }
 
-/// Draws a picture of the documentation anew, where that is asked for.
+/// Draws a picture of the documentation again, if requested.
 fn draw(chrome: &mut Chrome, name: &str) {
     if std::env::var_os("LOCKSTEP_DRAW").is_some() {
         chrome.draw(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/classroom").join(name));
     }
 }
 
-/// The teacher goes on by phone until something is so on the teacher's page.
+/// The teacher steps on by phone until a condition holds on the teacher's page.
 fn go_on(chrome: &mut Chrome, teacher: &Person, until: &str) {
     chrome.turn_to(teacher);
     // The step is over when it is counted.
@@ -332,11 +332,11 @@ fn a_whole_class_goes_through_a_lesson() {
     let teacher = join(&mut chrome, &addresses.teacher, PHONE, "en-US");
     chrome.wait_for(&format!("tally.joined === {CLASS}"));
 
-    // The question: everybody votes, the first of them twice.
+    // The question: all phones vote, the first of them twice.
     go_on(&mut chrome, &teacher, "Boolean(seen.poll)");
     for (n, phone) in phones.iter().enumerate() {
         chrome.turn_to(phone);
-        // They take votes as soon as the step is over.
+        // Phones accept votes as soon as the step is over.
         chrome.wait_for("document.querySelectorAll('#choices button:enabled').length === 3");
         let own = n % 3;
         for choice in if n == 0 { vec![1, own] } else { vec![own] } {
@@ -344,7 +344,7 @@ fn a_whole_class_goes_through_a_lesson() {
             chrome.wait_for(&format!("mine === {choice}"));
         }
     }
-    // Who reloads finds the question, and the own vote.
+    // A phone that reloads finds the question, and its own vote.
     chrome.visit(&addresses.phone);
     chrome.wait_for(&format!(
         "document.querySelector('[aria-pressed=true] b')?.textContent === '{}'",

@@ -13,7 +13,7 @@ use crate::{
     pty::{END, HOME, LEFT, RIGHT, Terminal},
 };
 
-/// Runs a variant on real servers; gives its log.
+/// Runs a variant on real servers; returns its log.
 fn run(place: &Place, lesson: &str, variant: &str, file: &str) -> Log {
     let answer = place.run(&["run", lesson, "--variant", variant, "--record", file]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
@@ -130,7 +130,7 @@ fn by_default_a_failure_stands_above_its_own_fix() {
     assert_eq!(pairs, expected);
 }
 
-/// Where a failure and its fix part first, in the lessons that differ in nothing but the fix.
+/// The first difference between a failure and its fix, in lessons that differ only in the fix.
 #[test]
 fn a_failure_and_its_fix_part_at_the_fix() {
     let place = Place::new();
@@ -161,7 +161,7 @@ fn the_failure_and_its_fix_part_at_the_release() {
     assert_eq!(before.wire, "DEL lock");
     assert!(after.wire.starts_with("EVAL release_if_owner"), "{}", after.wire);
 
-    // The same two recordings on the screen, where no server can be had.
+    // The same two recordings on the screen, without any server.
     let variables = [("PATH", ""), ("LOCKSTEP_REDIS_SERVER", "/nowhere/redis-server")];
     let args = ["compare", "before.jsonl", "after.jsonl"];
     let mut terminal = Terminal::start_with(&place, &args, (100, 30), &variables);
@@ -183,7 +183,7 @@ fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
     let mut terminal = Terminal::start_with(&place, &args, (100, 30), &[]);
     let end = terminal.wait_for("≠ First difference: another command");
     for words in [
-        // It is named as what mends another variant.
+        // It is named as the fix of another variant.
         "ABOVE  DEL without looking",
         "BELOW  Compare and delete in one script",
         "2 HOLDERS AT ONCE",
@@ -240,7 +240,7 @@ fn a_lesson_that_is_played_waits_behind_the_comparison() {
     place.assert_nothing_left();
 }
 
-/// A comparison on a machine without Redis, past the offer to install it.
+/// A comparison on a machine without Redis, after the offer to install it.
 fn without_redis(place: &Place, args: &[&str]) -> Terminal {
     let variables = [("LOCKSTEP_REDIS_SERVER", "/nowhere/redis-server")];
     let mut terminal = Terminal::start_with(place, args, (100, 30), &variables);
@@ -257,7 +257,7 @@ fn without_redis(place: &Place, args: &[&str]) -> Terminal {
 fn without_servers_recordings_are_compared() {
     let place = Place::new();
     let mut terminal = without_redis(&place, &["compare", "oversell"]);
-    // The second of the two is over last.
+    // The second of the two ends last.
     let screen = terminal.wait_for("AFTER: FAILURE PREVENTED");
     let recorded = screen.rows().iter().filter(|row| row.contains("RECORDED")).count();
     assert_eq!(recorded, 2, "{screen}");
@@ -269,7 +269,7 @@ fn without_servers_recordings_are_compared() {
 #[test]
 fn a_missing_server_is_said_in_both_halves() {
     let place = Place::new();
-    // Nothing is recorded of other figures.
+    // There are no recordings with other parameters.
     let mut terminal = without_redis(&place, &["compare", "oversell", "--set", "buyers=5"]);
     let screen = terminal.wait_until("two failed runs", |screen| {
         screen.rows().iter().filter(|row| row.contains("this run failed")).count() == 2

@@ -1,11 +1,11 @@
-//! `lockstep explore` in a real terminal: how far it is can be watched, and Ctrl-C keeps what was found.
+//! `lockstep explore` in a real terminal: its progress is shown, and Ctrl-C keeps the results so far.
 
 use crate::{
     place::Place,
     pty::{CTRL_C, ENTER, RIGHT, Terminal},
 };
 
-/// What was done on the way to a state is done again with client processes, on a lab of its own, and comes to the same.
+/// The moves that led to a state are repeated with client processes, on a lab of its own, with the same results.
 #[test]
 fn the_states_are_walked_through_and_gone_on_from_by_hand() {
     let place = Place::new();
@@ -23,7 +23,7 @@ fn the_states_are_walked_through_and_gone_on_from_by_hand() {
     terminal.press(RIGHT);
     terminal.wait_for("A.check → A.buy");
     terminal.press(ENTER);
-    // A has bought, and B has not looked yet.
+    // A has bought, and B has not read yet.
     let free = terminal.wait_for("answered as before");
     assert!(free.has("Free play: you choose") && free.has("1 ● A  finished"), "{free}");
     assert!(free.has("2 ■ B  check  GET stock"), "{free}");
@@ -35,7 +35,7 @@ fn the_states_are_walked_through_and_gone_on_from_by_hand() {
 #[test]
 fn a_search_is_followed_and_ended_half_way() {
     let place = Place::new();
-    // More orders than anybody waits for.
+    // More orders than anyone would wait for.
     let args = [
         "explore",
         "unlock-someone-elses-lock",

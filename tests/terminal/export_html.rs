@@ -1,4 +1,4 @@
-//! The pages that `lockstep export` writes, in a real browser: keys are pressed, places clicked, the page looked at.
+//! The pages that `lockstep export` writes, in a real browser, which presses keys, clicks and inspects the page.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ fn text(chrome: &mut Chrome, selector: &str) -> String {
     text.as_str().unwrap_or_default().to_owned()
 }
 
-/// What of the timeline can be seen: bars and how long they are, marks, the wire's rows.
+/// What is visible of the timeline: bars and their lengths, marks, the wire's rows.
 fn seen(chrome: &mut Chrome) -> Value {
     chrome.eval(
         "JSON.stringify([[...document.querySelectorAll('.bar')].map((e) => e.hidden || e.style.width), \
@@ -44,7 +44,7 @@ fn keys_step_through_a_run_and_back() {
     assert!(text(&mut chrome, "#story").contains("A Redis lock is a key"), "{}", text(&mut chrome, "#story"));
     assert_eq!(text(&mut chrome, "#wire ol"), "");
     let last: u64 = chrome.eval("Number(document.querySelector('#scrub').max)").as_u64().expect("a number");
-    // Forward, step by step; what is seen then is what is seen on the way back.
+    // Forward, step by step; on the way back the same must be visible.
     let mut pictures = vec![seen(&mut chrome)];
     for n in 1..=last {
         chrome.press("ArrowRight");
@@ -99,13 +99,13 @@ fn overlap_faults_and_truth_are_on_the_timeline() {
         let count = chrome.eval(&shown.replace("SELECTOR", selector));
         assert!(count.as_u64() > Some(0), "{selector}: {count}");
     }
-    // Evidence is opened, and leads to the place that proves the claim.
+    // Evidence can be opened, and leads to the place that proves the claim.
     assert_eq!(chrome.eval("document.querySelector('.claim button').checkVisibility()"), false);
     chrome.click(".claim summary", 0.5);
     chrome.click(".claim button", 0.5);
     assert!(step(&mut chrome) > 0);
     assert!(chrome.eval("document.querySelectorAll('.lit').length").as_u64() > Some(0));
-    // The moment of two holders says so, aloud.
+    // The moment of two holders raises the alarm.
     let alarmed = "[...Array(Number(document.querySelector('#scrub').max)).keys()].some((n) => { \
          const s = document.querySelector('#scrub'); s.value = n; s.dispatchEvent(new Event('input')); \
          const a = document.querySelector('#alarm'); return !a.hidden && a.innerText.includes('2'); })";
@@ -113,7 +113,7 @@ fn overlap_faults_and_truth_are_on_the_timeline() {
     assert_eq!(chrome.troubles, Vec::<String>::new());
 }
 
-/// How many pixels there are of the chart, of its red ground, of each bar of two holders, and in which colours these are.
+/// The size of the chart, of its red background, of each bar of two holders, and the colours of these bars.
 const DECISIVE: &str = "(() => { const wide = (e) => e.getBoundingClientRect().width; \
      const all = (selector) => [...document.querySelectorAll(selector)].filter((e) => !e.hidden); \
      const room = wide(document.querySelector('#scroll')) - wide(document.querySelector('.label')); \
@@ -130,7 +130,7 @@ fn two_holders_are_the_largest_thing_on_the_page() {
         let mut chrome = Chrome::start(size, true);
         chrome.open(&page, &format!("{fragment}step=6"));
         assert_eq!(chrome.eval("document.querySelector('#alarm').hidden"), true);
-        // The key is gone, and nobody else has come in yet: what A believes is an outline.
+        // The key is gone, and no other client has taken the lock yet: A's belief is an outline.
         let bare = "[...document.querySelectorAll('.bar.holding.bare')].filter((e) => !e.hidden && e.offsetWidth > 20).length";
         assert_eq!(chrome.eval(bare), 1, "{size:?}");
         chrome.open(&page, &format!("{fragment}step=7"));
@@ -142,13 +142,13 @@ fn two_holders_are_the_largest_thing_on_the_page() {
         assert_ne!(found["colours"][0], found["colours"][1], "each in its own colour");
         assert_eq!(found["outside"], 0, "{size:?}");
         let banner = text(&mut chrome, "#alarm").replace('\u{a0}', " ");
-        // Milliseconds after the lease: how many, each recording has for itself.
+        // Milliseconds after the lease; their number depends on the recording.
         assert!(banner.starts_with("2 HOLDERS AT ONCE · ● A and ■ B · since 3.0"), "{size:?} {banner}");
         let story = text(&mut chrome, "#story").replace('\u{a0}', " ");
         assert!(story.contains("■ B has got the lock before ● A let go of it."), "{size:?} {story}");
         let frame = "getComputedStyle(document.querySelector('#story')).borderTopColor";
         assert_eq!(chrome.eval(frame), "rgb(175, 0, 0)", "{size:?}");
-        // At the verdict all of it is in sight, and what went wrong has its share.
+        // At the verdict all of it is visible, and the failure has its share.
         chrome.open(&page, &format!("{fragment}step=end"));
         let found = chrome.eval(DECISIVE);
         assert!(share(&found["red"][0]) > 0.3, "{size:?} {found}");
@@ -206,7 +206,7 @@ fn space_plays_and_pauses_and_questions_can_be_answered() {
     chrome.eval("document.activeElement.blur()");
     chrome.press("ArrowRight");
     chrome.wait_for("document.querySelector('#story .right, #story .wrong') !== null");
-    // Playing goes on from there to the verdict.
+    // Playing continues from there to the verdict.
     chrome.press(" ");
     chrome.wait_for("document.querySelector('#story .outcome') !== null");
     assert_eq!(chrome.troubles, Vec::<String>::new());
@@ -236,7 +236,7 @@ fn the_mouse_scrubs_and_both_languages_are_there() {
     chrome.wait_for(&format!("document.body.dataset.step === '{}'", half + 1));
     chrome.click("#scroll", 0.2);
     assert!(step(&mut chrome) < half, "a click on the timeline goes there");
-    // Everything that can be used has a name, and the keyboard reaches it.
+    // Every control has a name, and can be reached by keyboard.
     let nameless = "[...document.querySelectorAll('button, input, select')].filter((e) => \
          !(e.getAttribute('aria-label') || e.innerText || e.labels?.[0]?.innerText)).length";
     assert_eq!(chrome.eval(nameless), 0);
@@ -249,7 +249,8 @@ fn the_mouse_scrubs_and_both_languages_are_there() {
     assert_eq!(chrome.troubles, Vec::<String>::new());
 }
 
-/// How far what must be seen at once reaches beyond its box: the page sideways, the timeline both ways.
+/// How far the content that must be visible at once exceeds its box: the page horizontally, the timeline in both
+/// directions.
 const CUT: &str = "(() => { const [p, s] = [document.documentElement, document.querySelector('#scroll')]; \
      return [p.scrollWidth - p.clientWidth, s.scrollWidth - s.clientWidth, s.scrollHeight - s.clientHeight]; })()";
 
@@ -280,7 +281,7 @@ fn an_article_and_a_phone_show_all_of_it() {
         assert_eq!(chrome.eval(CUT)[0], 0, "{lesson}");
         assert_eq!(chrome.troubles, Vec::<String>::new());
     }
-    // Ten clients are low lanes in an article, and can be read all the same.
+    // Ten clients have low lanes in an article, but stay readable.
     let crowded = page(&place, &["oversell", "--variant", "lost-update", "--lang", "en"]);
     let mut chrome = Chrome::start((680, 320), true);
     for fragment in ["#embed&step=9", "#embed&step=end"] {
@@ -318,8 +319,8 @@ fn the_address_follows_the_step_and_messages_travel() {
     assert_eq!(chrome.eval("location.hash"), "");
     chrome.allow_motion();
     chrome.open(&page, "#step=6");
-    // What flies is seen for a few frames only: the page counts 20 frames a second by itself, however busy the machine
-    // is, and keeps what it showed.
+    // Animations are visible for a few frames only: the page counts 20 frames a second by itself, however busy the
+    // machine is, and keeps what it showed.
     chrome.eval(
         "(() => { let now = 0; performance.now = () => now; \
          window.requestAnimationFrame = (draw) => setTimeout(() => draw(now += 50)); \
@@ -355,7 +356,7 @@ fn what_a_lesson_says_is_never_markup() {
         }
     }
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
-    // The header's first key is what a recording is known by.
+    // A recording is recognized by the first key of its header.
     let header = text.lines().next().expect("a header");
     place.write("evil.jsonl", format!("{header}\n{}\n", lines[1..].join("\n")));
     let answer = place.run(&["export", "evil.jsonl", "--output", "evil.html"]);
@@ -372,8 +373,8 @@ fn what_a_lesson_says_is_never_markup() {
     assert_eq!(chrome.troubles, Vec::<String>::new());
 }
 
-/// What axe finds fault with most, and what is ours to decide: texts whose contrast with their ground is less than WCAG
-/// asks for, controls without a name, missing landmarks and language.
+/// The most frequent findings of axe that depend on the page: texts with less contrast than WCAG requires, controls
+/// without a name, missing landmarks and language.
 pub const FAULTS: &str = r"(() => {
   const ink = Object.assign(document.createElement('canvas'), { width: 1, height: 1 });
   const pen = ink.getContext('2d', { willReadFrequently: true });
@@ -387,7 +388,7 @@ pub const FAULTS: &str = r"(() => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const faults = [];
-  // A text may lie over what is not its ancestor, and be no target of the pointer itself.
+  // A text may lie over an element that is not its ancestor, and need not react to the pointer itself.
   const everything = new CSSStyleSheet();
   everything.replaceSync('* { pointer-events: auto !important; }');
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, everything];
@@ -427,8 +428,8 @@ pub const FAULTS: &str = r"(() => {
   return faults;
 })()";
 
-/// The page whole and in an article, in both themes, at the verdict and at the question before, and with a label that
-/// nobody has answered on the ground of two holders: all in one browser.
+/// The page whole and in an article, in both themes, at the verdict and at the question before, and with an unanswered
+/// label on the background of two holders: all in one browser.
 fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
     const WHOLE: (u32, u32) = (1280, 900);
     const EMBEDDED: (u32, u32) = (680, 320);
@@ -471,7 +472,7 @@ fn pages_can_be_read_and_used_by_everybody() {
     });
 }
 
-/// The whole of axe, for whoever has it: see docs/development.md.
+/// The complete axe checks, if axe-core is available: see docs/development.md.
 #[test]
 #[ignore = "needs axe-core, by its file in LOCKSTEP_AXE"]
 fn axe_finds_nothing() {

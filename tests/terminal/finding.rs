@@ -1,5 +1,5 @@
-//! Finding things in the real program in a real terminal: search, palette, keys of one's own, a configuration
-//! with mistakes.
+//! Finding things in the real program in a real terminal: search, palette, configured keys, a configuration with
+//! mistakes.
 
 use crate::{
     place::Place,

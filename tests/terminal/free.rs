@@ -1,11 +1,12 @@
-//! Free play in the real program in a real terminal: a lock broken by hand, a branch, another way; and nothing is left.
+//! Free play in the real program in a real terminal: a lock broken by hand, a branch with other choices; and nothing is
+//! left.
 
 use crate::{
     place::Place,
     pty::{CTRL_C, ENTER, LEFT, RIGHT, Terminal},
 };
 
-/// Presses a client's key once its row tells what it would send, and waits until it tells what comes next.
+/// Presses a client's key once its row shows what it would send, and waits until it shows what comes next.
 #[track_caller]
 fn moves(terminal: &mut Terminal, key: &str, sends: &str, then: &str) {
     terminal.wait_for(sends);
@@ -31,17 +32,17 @@ fn a_story_is_left_the_sale_is_broken_and_a_branch_breaks_it_otherwise() {
     );
     assert!(left.has(" x faults  . +1 s  ← back"), "{left}");
 
-    // Two who have both looked buy, one after the other.
+    // Two clients that have both read buy, one after the other.
     moves(&mut terminal, "2", "2 ■ B   check  GET stock", "2 ■ B   buy  DECR stock");
     moves(&mut terminal, "1", "1 ● A   buy  DECR stock", "1 ● A   finished");
     moves(&mut terminal, "2", "2 ■ B   buy  DECR stock", "2 ■ B   finished");
     let broken = terminal.wait_for("YOU BROKE IT");
     assert!(broken.has("More was sold than there was.") && broken.says("came between"), "{broken}");
 
-    // Back before the second of them, and C1 comes first.
+    // Back to before the second purchase, and C1 moves first.
     terminal.press(LEFT);
     terminal.wait_for("You look back.");
-    // What B did next stands where it stood then.
+    // B's next operation is shown where it was then.
     let back = terminal.wait_for("2 ■ B   buy  DECR stock");
     assert!(back.has("looking back") && back.has("f branch here"), "{back}");
     terminal.press("3");
@@ -55,7 +56,7 @@ fn a_story_is_left_the_sale_is_broken_and_a_branch_breaks_it_otherwise() {
             && tree.has("└─ ╋ 2  after step 5: C1.check → B.buy"),
         "{tree}"
     );
-    // The first run again: it comes out as it did.
+    // The first run again, with the same results.
     terminal.press("k");
     terminal.press(ENTER);
     let first = terminal.wait_for("answered as before");
@@ -83,7 +84,7 @@ fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette(
         "{begun}"
     );
     moves(&mut terminal, "1", "1 ● A  acquire  SET lock", "1 ● A  等待中（干活）");
-    // A stands still longer than its lease lasts.
+    // A is frozen for longer than its lease lasts.
     terminal.press("x");
     terminal.wait_for("制造故障");
     terminal.press("冻结 A");

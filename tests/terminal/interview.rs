@@ -1,5 +1,5 @@
-//! The interview and the teacher's notes in the real program: what is kept, what is exported, what a second terminal
-//! shows.
+//! The interview and the teacher's notes in the real program: what is remembered, what is exported, what a second
+//! terminal shows.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -43,7 +43,7 @@ fn what_was_known_is_remembered_and_a_card_opens_its_step() {
     let none = place.run(&["interview", "--article", "S99", "--json"]);
     assert_eq!((none.code, none.out.as_str()), (Some(2), ""), "{}", none.err);
 
-    // What is there already is taken from nobody.
+    // An existing file is not overwritten.
     place.write("notes.txt", "mine");
     let export = |force: &[&str]| {
         place.run(&[&["interview", "--export", "anki", "--output", "notes.txt"], force].concat())

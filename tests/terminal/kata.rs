@@ -32,9 +32,9 @@ fn a_wrong_answer_is_broken_by_its_own_shortest_order_and_a_right_one_is_solved(
     // One key leads back to the exercise.
     terminal.press("q");
     terminal.wait_for("YOUR FILE");
-    // Nothing is left open that Escape could close, and it does not end the program.
+    // Escape has nothing to close here, and does not end the program.
     terminal.press(ESC);
-    // One of them may be taken for Alt-h, as it comes right behind Escape.
+    // The first of these may be taken for Alt-h, as it comes right after Escape.
     terminal.press("hhhhh");
     terminal.wait_for("There is no further hint");
     terminal.press("s");
@@ -42,7 +42,7 @@ fn a_wrong_answer_is_broken_by_its_own_shortest_order_and_a_right_one_is_solved(
     let mistaken = first.replace("GET lock", "GTE lock");
     fs::write(&file, mistaken).expect("it can be written");
     terminal.wait_for("`GTE` cannot be used here");
-    // There is nothing yet that a hint could be for.
+    // While the file has a mistake there is no hint.
     terminal.press("h");
     terminal.wait_for("First put the mistake right");
     let right = WRONG.replace(

@@ -1,5 +1,5 @@
-//! The real program as its users have it: in a terminal, where keys are pressed and the screen is read, and what it
-//! exports, in a browser.
+//! The real program as its users have it: in a terminal, where keys are pressed and the screen is read, and its exports
+//! in a browser.
 
 #[path = "../common/place.rs"]
 mod place;

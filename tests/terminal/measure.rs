@@ -1,4 +1,4 @@
-//! Locks measured in the real program in a real terminal: over the catalogue, until somebody leaves.
+//! Locks measured by the real program in a real terminal: shown over the catalogue, until the user leaves.
 
 use crate::{
     place::Place,
@@ -16,7 +16,7 @@ fn locks_are_measured_over_the_catalogue_and_given_up_when_somebody_leaves() {
     assert!(measured.has("Redis, polling") && measured.has("█"), "{measured}");
     terminal.press("q");
     terminal.wait_until("the catalogue again", |screen| !screen.has("hand-overs a second"));
-    // What was not over begins anew.
+    // An unfinished measurement starts again.
     terminal.press("m");
     terminal.wait_for("(lock 1 of 7)");
     terminal.press(CTRL_C);

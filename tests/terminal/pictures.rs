@@ -23,7 +23,7 @@ fn the_pictures_are_those_of_this_program() {
     let script = Command::new(assets.join("pictures.sh"))
         .arg(place.path().join("pictures"))
         .env("LOCKSTEP", LOCKSTEP)
-        // Whatever terminal and taste the developer has.
+        // Independent of the developer's terminal and settings.
         .env("NO_COLOR", "1")
         .env("TERM", "dumb")
         .env("LC_ALL", "C")

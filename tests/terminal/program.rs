@@ -11,9 +11,9 @@ use crate::{
 };
 
 const READY: &str = "Ready: press";
-/// Steps of oversell's first variant.
+/// The number of steps of oversell's first variant.
 const STEPS: usize = 15;
-/// The steps of it that ask a question.
+/// Its steps that ask a question.
 const QUESTIONS: [usize; 2] = [4, 11];
 
 /// Opens a lesson and waits until it can be stepped.
@@ -36,8 +36,8 @@ fn lesson_with_a_wait(place: &Place) {
     place.write("lesson.yaml", NEW_LESSON);
 }
 
-/// Makes the program draw everything anew, and asserts that it draws what was there: that no change of the
-/// screen has left half a character or a stale one.
+/// Makes the program redraw everything, and asserts that the picture is the same: no earlier change has left half a
+/// character or an outdated one.
 #[track_caller]
 fn assert_drawn_well(terminal: &mut Terminal, mark: &str) {
     let before = terminal.screen();
@@ -48,7 +48,7 @@ fn assert_drawn_well(terminal: &mut Terminal, mark: &str) {
     terminal.wait_until(&format!("the same picture again:\n{before}"), |screen| *screen == before);
 }
 
-/// The panes of a picture: without the header and the scrubber, which tell of what lies ahead as well.
+/// The panes of a picture: without the header and the scrubber, which also show what is ahead.
 fn panes(screen: &Screen) -> Vec<String> {
     let rows = screen.rows();
     rows[1..rows.len() - 2].to_vec()
@@ -66,7 +66,7 @@ fn the_catalogue_speaks_both_languages_explains_its_keys_and_gives_the_terminal_
     terminal.press("L");
     let chinese = terminal.wait_for("超卖：最后一件商品");
     assert!(chinese.has("加锁与过期时间") && chinese.has_wide() && !chinese.has("Overselling"), "{chinese}");
-    // What is read from recordings comes little by little, and the failure is played to its end.
+    // The recordings' charts appear little by little, and the failure is played to its end.
     let read = |row: &String| row.contains(['▁', '▄', '▓']);
     let is_lesson = |row: &&String| row.split_once("││").is_some_and(|(left, _)| left.ends_with("分钟 "));
     terminal.wait_until("every recording was read", |screen| {
@@ -129,7 +129,7 @@ fn a_lesson_is_stepped_to_its_verdict_and_looked_back_at() {
     let proofs = terminal.wait_for("without the proofs");
     assert!(proofs.says("sold == buyers: observed 10"), "{proofs}");
 
-    // The first press takes the verdict away and leaves the last words of the story, the second takes those.
+    // The first press closes the verdict and leaves the last narration, the second one steps back from that.
     terminal.press(LEFT);
     let behind = terminal.wait_for(&end);
     assert!(behind.says("The buyers have sold 10, and the stock is -9."), "{behind}");
@@ -191,7 +191,7 @@ fn a_chinese_lesson_is_drawn_whole_to_its_end() {
     let verdict = terminal.wait_for("故障如预期重现");
     assert!(verdict.has("结论") && verdict.says("要点：每条命令都是原子的"), "{verdict}");
     assert_drawn_well(&mut terminal, "结论");
-    // Overlays lie over wide characters and leave no halves of them behind.
+    // Overlays cover wide characters and leave no halves of them behind.
     for (key, shown) in [("?", "关闭"), ("i", "参考答案")] {
         terminal.press(key);
         terminal.wait_for(shown);
@@ -217,7 +217,7 @@ fn a_lesson_plays_changes_its_speed_and_ends_by_itself() {
     terminal.press(" ");
     terminal.wait_for("playing");
     terminal.wait_for("FAILURE SHOWN");
-    // From the beginning again: what was recorded is played.
+    // From the beginning again: the recorded events are played.
     terminal.press(HOME);
     terminal.wait_for("Before you start");
     terminal.press(" ");
@@ -241,7 +241,7 @@ fn a_paused_lesson_writes_nothing_and_changes_nothing() {
         step(&mut terminal, number);
     }
     quiet(&terminal);
-    // The next step lets 3 s pass: slowly, so that it is surely caught in its middle.
+    // The next step lets 3 s pass: slowly, so that it is certainly caught in its middle.
     terminal.press("--");
     terminal.wait_for("  0.25x ");
     terminal.press(" ");
@@ -301,7 +301,7 @@ fn a_server_killed_in_mid_lesson_is_named_and_the_lesson_can_start_again() {
     kill_process(redis_server(&place), Signal::KILL).expect("the signal is sent");
     let failed = terminal.wait_for("A server failed");
     assert!(failed.says("redis") && failed.says("SIGKILL") && failed.says("r start again"), "{failed}");
-    // What happened before can still be looked at.
+    // Earlier events can still be viewed.
     terminal.press(LEFT);
     let behind = terminal.wait_for("looking back  step 1/");
     assert!(behind.says("The stock is 1. A looks first."), "{behind}");
@@ -409,7 +409,7 @@ fn a_terminal_that_lies_about_its_size_is_not_believed() {
     for size in [(0, 0), (u16::MAX, u16::MAX)] {
         let place = Place::new();
         let mut terminal = Terminal::start_with(&place, &["--recorded", "play", "oversell"], size, &[]);
-        // Whatever it looks like, it can be left.
+        // At any claimed size it can be left.
         let taken = || terminal.raw().windows(8).any(|bytes| bytes == b"\x1b[?1049h");
         eventually("the terminal is taken over", taken, || "it is not");
         terminal.press("Q");
@@ -429,7 +429,7 @@ fn any_size_is_survived_and_a_small_one_is_explained() {
     assert!(small.says("60x16 needed, 20x5 here") && small.says("q quits"), "{small}");
     terminal.resize(1, 1);
     terminal.wait_until("one letter", |screen| screen.rows() == ["T"]);
-    // Keys are heard all the same.
+    // Keys are still handled.
     terminal.press(RIGHT);
     terminal.resize(200, 60);
     let large = terminal.wait_for("paused  step 3/");
@@ -474,7 +474,7 @@ fn a_lesson_that_does_not_exist_is_answered_with_one_that_does() {
     }
 }
 
-/// A place without a redis-server, whose package managers only note that they were called.
+/// A place without a redis-server, whose package managers only record that they were called.
 struct Bare {
     place: Place,
     variables: Vec<(&'static str, String)>,
@@ -504,7 +504,7 @@ impl Bare {
         Terminal::start_with(&self.place, args, (120, 40), &variables)
     }
 
-    /// What was asked of the package managers.
+    /// The recorded calls of the package managers.
     fn installed(&self) -> Option<String> {
         std::fs::read_to_string(self.place.path().join("installed")).ok()
     }
@@ -562,7 +562,7 @@ fn a_yes_runs_what_was_announced() {
     assert_eq!(terminal.ended(), 0);
 }
 
-/// The escape sequences that choose attributes: what stands between `ESC [` and `m`.
+/// The escape sequences that set attributes: the text between `ESC [` and `m`.
 fn attributes(raw: &[u8]) -> Vec<String> {
     let raw = String::from_utf8_lossy(raw);
     raw.split("\x1b[")
@@ -595,7 +595,7 @@ fn no_color_is_obeyed() {
         terminal.wait_for("FAILURE SHOWN");
         terminal.press("?");
         terminal.wait_for("Moving through a lesson");
-        // A screen further down.
+        // One screen further down.
         terminal.press(&"\u{1b}[6~".repeat(5));
         terminal.wait_for("Reading the lanes");
         terminal.press("Q");
@@ -623,7 +623,7 @@ fn a_terminal_without_utf8_gets_ascii_only() {
     assert!(verdict.has("+ Verdict -") && verdict.says("next variant - Check"), "{verdict}");
     terminal.press("?");
     terminal.wait_for("Moving through a lesson");
-    // A screen further down.
+    // One screen further down.
     terminal.press(&"\u{1b}[6~".repeat(5));
     terminal.wait_for("Reading the lanes");
     terminal.press("?q");
@@ -668,7 +668,7 @@ fn predictions_are_asked_for_and_told_right_or_wrong() {
             && asked.says("3. Nothing, until A is done"),
         "{asked}"
     );
-    // Without an answer it does not go on.
+    // Without an answer it does not continue.
     terminal.press(RIGHT);
     let nudged = terminal.wait_for("What do you think? 1-3, or s to skip");
     assert!(nudged.has(&format!("step {}/", QUESTIONS[0])), "{nudged}");
@@ -728,7 +728,7 @@ fn questions_can_be_turned_off_and_playing_pauses_at_them() {
     terminal.wait_for(&format!("paused  step {}/", QUESTIONS[0] + 1));
     terminal.press("N");
     terminal.wait_for("Questions are on.");
-    // The one that was passed over is asked when one comes back to it.
+    // The skipped question is asked when the learner comes back to it.
     terminal.press(LEFT);
     terminal.wait_for(ASKED);
     terminal.press("s");
@@ -747,7 +747,7 @@ fn questions_can_be_turned_off_and_playing_pauses_at_them() {
     place.assert_nothing_left();
 }
 
-/// The file of progress in a place.
+/// The progress file in a place.
 fn progress_file(place: &Place) -> std::path::PathBuf {
     place.path().join("state/lockstep/progress.json")
 }
@@ -774,7 +774,7 @@ fn what_was_done_is_kept_shown_and_forgotten() {
     terminal.wait_for("→ verdict");
     terminal.press(RIGHT);
     terminal.wait_for("FAILURE SHOWN");
-    // Looking back takes nothing away.
+    // Looking back keeps the progress.
     terminal.press(HOME);
     terminal.wait_for("Before you start");
     terminal.press("q");
@@ -823,7 +823,7 @@ fn a_damaged_file_of_progress_is_set_aside_and_a_place_that_cannot_be_written_is
     let home = place.write("file", "").display().to_string();
     let variables = [("HOME", home.as_str()), ("XDG_STATE_HOME", home.as_str())];
     let mut terminal = Terminal::start_with(&place, &["play", "oversell"], (120, 40), &variables);
-    // The first that there is to keep is which variant was opened.
+    // The first thing to be stored is which variant was opened.
     terminal.wait_for("Progress is not kept:");
     terminal.wait_for(READY);
     let next = step(&mut terminal, 1);

@@ -15,12 +15,12 @@ fn a_lesson_is_raced_and_a_race_that_broke_the_lock_is_stepped_through() {
     terminal.wait_for("Ready: press");
     terminal.press("R");
     let raced = terminal.wait_for("100 of 100 races");
-    // Of a hundred races on a busy machine, clients of one or the other may come one after the other.
+    // Among a hundred races on a busy machine, the clients of some may come one after the other.
     assert!(raced.has(" of 100 races went wrong ("), "{raced}");
     assert!(raced.has(": Two clients hold the mutex at the same time."), "{raced}");
     assert!(raced.has("▸ ✗ mutex had too many holders,"), "{raced}");
 
-    // Into the races of the chosen outcome, and the second of them.
+    // To the races of the chosen outcome, and the second of them.
     terminal.press(RIGHT);
     terminal.wait_for("▸ race");
     terminal.press(DOWN);
@@ -36,7 +36,7 @@ fn a_lesson_is_raced_and_a_race_that_broke_the_lock_is_stepped_through() {
     let end = terminal.wait_for("the end  step");
     assert!(end.has("+ stock"), "what the server held is seen at the end: {end}");
 
-    // Back to the races, which may be more.
+    // Back to the races, whose number can be increased.
     terminal.press("q");
     terminal.wait_for("▸ race");
     terminal.press("+");

@@ -23,7 +23,7 @@ fn a_recorded_run_plays_without_a_server() {
     terminal.wait_for("RECORDED");
     // To the end, and from there to the verdict.
     let mut screen = terminal.screen();
-    // A picture may be of a move that is still under way, so the last one before the verdict may not be seen.
+    // A picture may show a move that is still in progress, so the last one before the verdict may not be seen.
     while !screen.has("PREVENTED") {
         terminal.press(RIGHT);
         screen = terminal.wait_until("another picture", |now| *now != screen);
@@ -67,7 +67,7 @@ fn many_runs_are_recorded_in_a_directory() {
     let file = place.path().join("runs/oversell.lost-update.jsonl.gz");
     let first = std::fs::read(&file).expect("the recording");
 
-    // What is of the lesson as it is now is left alone; what is not is made again.
+    // A recording that matches its lesson is kept; others are made again.
     std::fs::remove_file(place.path().join("runs/oversell.local-lock.jsonl.gz")).expect("it was there");
     place.write("runs/oversell.redis-lock.jsonl.gz", "{\"lockstep_recording\":1, damaged");
     let answer = place.run(&["run", "oversell", "--record", "runs", "--stale", "--json"]);

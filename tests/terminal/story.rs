@@ -1,18 +1,18 @@
-//! A story in a terminal, stepped as a learner does who answers each question in the same way.
+//! A story in a terminal, stepped by a learner who answers each question in the same way.
 
 use crate::pty::{RIGHT, Screen, Terminal};
 
-/// Words at a question that waits for its answer.
+/// Words of a question that waits for its answer.
 pub const ASKED: &str = " answer, s skip";
-/// What it says to somebody who goes on without one.
+/// The words after an attempt to continue without an answer.
 const ASKED_AGAIN: &str = " or s to skip";
 
 fn is_asked(screen: &Screen) -> bool {
     screen.has(ASKED) || screen.has(ASKED_AGAIN)
 }
 
-/// Steps until a step is over, giving a key to whatever is asked on the way. Returns the screen, and how many
-/// questions were asked. A question may come some pictures after the step that it follows, so it may ask twice.
+/// Steps until a step is over, and answers every question on the way with the key `answer`. Returns the screen, and the
+/// number of questions. A question may appear some pictures after the step before it, so the prompt may come twice.
 #[track_caller]
 pub fn step(terminal: &mut Terminal, answer: &str, over: impl Fn(&Screen) -> bool) -> (Screen, usize) {
     let mut questions = 0;

@@ -1,4 +1,4 @@
-//! A class before the real program: a phone joins over HTTP, votes on a question, and the class takes its run home.
+//! A class with the real program: a phone joins over HTTP, votes on a question, and the class takes its run home.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -14,7 +14,7 @@ use crate::{
     pty::{CTRL_C, ENTER, RIGHT, Screen, Terminal},
 };
 
-/// A request on a connection of its own, up to the body of the answer: status and headers, and what comes after them.
+/// Sends a request on a connection of its own. Returns the status and headers, and a reader of the body.
 fn ask(address: &str, line: &str, cookie: &str, body: &str) -> (String, BufReader<TcpStream>) {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
@@ -32,7 +32,7 @@ fn ask(address: &str, line: &str, cookie: &str, body: &str) -> (String, BufReade
     (head, reader)
 }
 
-/// The word on the screen that begins with this.
+/// The word on the screen with this beginning.
 fn word(screen: &Screen, begins: &str) -> String {
     let rows = screen.rows().join("\n");
     let from = rows.find(begins).unwrap_or_else(|| panic!("no {begins}:\n{rows}"));
@@ -69,7 +69,7 @@ fn a_phone_joins_and_votes_and_the_class_takes_its_run_home() {
     terminal.wait_for("1 have joined");
     terminal.press("J");
 
-    // The class answers: who steps on too soon passes the question.
+    // The class answers: stepping on too early would pass over the question.
     for n in 1.. {
         terminal.press(RIGHT);
         if terminal.wait_for(&format!("step {n}/")).has("Your prediction") {
@@ -89,7 +89,7 @@ fn a_phone_joins_and_votes_and_the_class_takes_its_run_home() {
     answer.read_to_string(&mut said).expect("an answer");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}{said}");
     terminal.wait_for("1 of 1 have voted");
-    // The teacher's phone steps on; nobody at the terminal has answered.
+    // The teacher's phone steps on; the question was not answered at the terminal.
     let (head, _) = ask(address, &format!("POST /teacher/{secret}/do"), "", "{\"do\":\"next\"}");
     assert!(head.starts_with("HTTP/1.1 204"), "{head}");
     terminal.wait_for("1 · 100 %");
@@ -130,7 +130,7 @@ fn what_is_kept_can_be_written_before_the_class_begins() {
     for (folder, why) in [
         ("class", "cannot make the directory class"),
         ("nowhere/class", "cannot make the directory nowhere/class"),
-        // Nobody makes a file there, not even root.
+        // No file can be created there, not even by root.
         ("/proc", "/proc/index.html"),
     ] {
         let args = ["teach", "oversell", "--recorded", "--bind", "127.0.0.1:0", "--keep", folder];
@@ -157,7 +157,7 @@ fn the_teachers_link_goes_with_whatever_ends_the_class() {
                 terminal.wait_for("RECORDED");
             }
             match signal {
-                // A terminal that is drawn on gives it to the program as a key.
+                // A terminal in raw mode passes it to the program as a key.
                 None => terminal.press(if begun { "Q" } else { CTRL_C }),
                 Some(signal) => terminal.signal(signal),
             }

@@ -1,4 +1,4 @@
-//! What servers answer and hold: too much of it, and none.
+//! Replies and contents of servers: too long ones, and lost ones.
 
 use super::{brief, lockstep};
 use crate::place::{NEW_LESSON, Place};
@@ -46,7 +46,7 @@ fn replies_that_are_too_long_are_a_located_message() {
         assert_eq!(answer.code, Some(2), "{file}: {}{}", brief(&answer.out), brief(&answer.err));
         assert!(answer.err.contains(&format!("{file}:")) && answer.err.contains(wanted), "{file}: {}", brief(&answer.err));
     }
-    // Exploring has its own connections.
+    // Exploring uses connections of its own.
     let answer = lockstep(&place, &["explore", "reply-0.yaml", "--variant", "blind-del", "--max-moves", "3"]);
     assert!(answer.code != Some(0), "{}{}", brief(&answer.out), brief(&answer.err));
 }

@@ -1,11 +1,11 @@
-//! Files: YAML that nests or repeats, and what a file has room for.
+//! YAML that nests or repeats, and large files of small parts.
 
 use std::{fmt::Write, time::Duration};
 
 use super::{brief, lockstep};
 use crate::place::{NEW_LESSON, Place};
 
-/// As many pieces of text as wanted, each by its number.
+/// Numbered pieces of text.
 fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect::<Vec<_>>().concat()
 }
@@ -138,12 +138,12 @@ fn what_is_there_twice_is_a_mistake_with_its_place() {
             .position(|line| line.contains(to.trim_end().lines().next().unwrap_or_default().trim_end()));
         assert!(first.is_some_and(|first| line > first), "{name}: line {line}, {first:?}: {}", answer.err);
     }
-    // Of `then` and `else` only one happens.
+    // Only one of `then` and `else` happens.
     let both = "    - if: reply == 1\n      then: [release: { redis: DEL lock }]\n      else: [release: { redis: DEL lock }]\n";
     place.write("both.yaml", NEW_LESSON.replacen(step, both, 1));
     let answer = place.run(&["check", "both.yaml"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
-    // Two files of one id.
+    // Two files with the same id.
     let place = Place::new();
     place.write("a.yaml", NEW_LESSON);
     place.write("b.yaml", NEW_LESSON);
@@ -151,7 +151,7 @@ fn what_is_there_twice_is_a_mistake_with_its_place() {
     let answer = place.run(&["--lessons", &directory, "list"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
     assert!(answer.err.contains("b.yaml:4:5") && answer.err.contains("a.yaml too"), "{}", answer.err);
-    // A broken file of recipes takes no lesson along.
+    // A broken file of recipes does not affect the lessons.
     place.write("recipes.yaml", "format: 1\nscripts: [\n");
     std::fs::remove_file(place.path().join("b.yaml")).expect("it is there");
     let answer = place.run(&["--lessons", &directory, "list"]);

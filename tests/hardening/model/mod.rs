@@ -1,5 +1,5 @@
-//! Random programs, explored by Lockstep and by a model that shares no code with it; and the programs of which Lockstep
-//! once said something false.
+//! Random programs, explored by Lockstep and by a model that shares no code with it; and programs for which Lockstep
+//! once gave a wrong result.
 
 mod orders;
 mod program;
@@ -28,11 +28,11 @@ use crate::{
     random::{Random, campaign, given_seed},
 };
 
-/// How many programs are drawn, other ones each time.
+/// The number of random programs in a quick run; different ones each time.
 const QUICK: u32 = 25;
-/// How many in a campaign.
+/// The number in a campaign.
 const CAMPAIGN: u32 = 1_000;
-/// Programs of more orders are left out: many small ones find more than few large ones.
+/// Programs with more orders are skipped: many small programs find more than a few large ones.
 const LARGEST: u128 = 2_000;
 
 async fn explored(text: &str, bounds: Bounds) -> Result<Explored, String> {
@@ -44,7 +44,7 @@ async fn explored(text: &str, bounds: Bounds) -> Result<Explored, String> {
     explore(&scenario, &options, &bounds, &watch).await.map_err(|error| error.to_string())
 }
 
-/// The faults of a case, as they are explored.
+/// The faults of a case as bounds of a search.
 fn bounds(case: &Case) -> Bounds {
     let how = |may: &May| match may {
         May::Crash => Failing::Crash,
@@ -54,7 +54,7 @@ fn bounds(case: &Case) -> Bounds {
         May::Restart => Failing::Restart,
         May::Skew(ahead) => Failing::Skew(*ahead),
     };
-    // A clock is named with its server.
+    // A clock fault names its server.
     let fault = |may: &May| MayFail {
         server: matches!(may, May::Skew(_)).then(|| "redis".to_owned()),
         ..how(may).anywhere()
@@ -68,7 +68,7 @@ fn bounds(case: &Case) -> Bounds {
     }
 }
 
-/// The moves and faults of the shortest order that goes wrong.
+/// The number of moves and faults of the shortest failing order.
 fn length(found: &Explored) -> Option<usize> {
     let moves = &found.shortest.as_ref()?.moves;
     Some(moves.iter().filter(|words| !words.starts_with('+')).count())
@@ -127,7 +127,7 @@ fn told(
     format!("{orders} orders, {cut} cut, {violations} violate, {broken:?}, after {soonest:?}, {outcomes:#?}")
 }
 
-/// Lockstep finds of a case what the model does, whether or not clients stand for each other.
+/// Asserts that Lockstep and the model agree on a case, with and without symmetry reduction of clients.
 async fn compare(case: &Case, sum: &Sum, name: &str) {
     let text = case.yaml();
     for symmetry in [true, false] {
@@ -146,7 +146,7 @@ async fn compare(case: &Case, sum: &Sum, name: &str) {
     }
 }
 
-/// A seed that nobody has had, or that of `LOCKSTEP_MODEL_SEED`.
+/// A new seed, or that of `LOCKSTEP_MODEL_SEED`.
 fn seed() -> u64 {
     given_seed("LOCKSTEP_MODEL_SEED").unwrap_or_else(|| {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
@@ -181,8 +181,8 @@ async fn random_programs_come_to_what_the_model_says() {
     assert!(programs > 0);
 }
 
-/// Once, what a server holds was remembered without what is over by then: the key was gone at the end of every order, also
-/// of those that end early because the client that waits is dead.
+/// Regression: server states were remembered without keys that had expired by then, so that the key was missing at the
+/// end of every order, also of orders that end early because the waiting client is dead.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_keys_at_another_time_are_another_state() {
     let made = |words: &str| Step::Move {
@@ -206,8 +206,8 @@ async fn the_same_keys_at_another_time_are_another_state() {
     compare(&case, &sum, "one case").await;
 }
 
-/// Once, a key that ends with this very millisecond was taken for one that had ended, as the server's milliseconds are
-/// not the clock's.
+/// Regression: a key that ends in this very millisecond was treated as expired, since the server's milliseconds are not
+/// the clock's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_lives_in_its_last_millisecond() {
     let made = |label: &str, words: &str| Step::Move {
@@ -231,8 +231,8 @@ async fn a_key_lives_in_its_last_millisecond() {
     compare(&case, &sum, "one case").await;
 }
 
-/// Once, a key that had just ended was put back without an end, where another one was in its last millisecond: that one is
-/// put back a millisecond before, when the first still lived.
+/// Regression: a key that had just expired was restored without an expiry, together with one in its last millisecond:
+/// the latter is restored a millisecond earlier, when the first still existed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_has_ended_is_not_put_back_beside_one_in_its_last_millisecond() {
     let made = |label: &str, words: &str| Step::Move {

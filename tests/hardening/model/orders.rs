@@ -1,5 +1,5 @@
-//! All orders of a case, counted over the states that they come to: each state is gone on from once, however many orders
-//! come to it. Nothing is left out, and nothing is known of what depends on what.
+//! Counts all orders of a case over the states that they reach: each state is continued once, however many orders reach
+//! it. Nothing is pruned, and no dependence between moves is assumed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -24,21 +24,21 @@ struct Client {
     at: usize,
     life: Life,
     reply: Reply,
-    /// The steps that are queued since MULTI.
+    /// The steps queued since MULTI.
     queued: Option<Vec<usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     redis: Redis,
-    /// In milliseconds. Time passes to one after the end of a wait, so that a wait is over after a lease as long.
+    /// In milliseconds. Time passes to 1 ms after the end of a wait, so that a wait as long as a lease ends after it.
     now: i64,
     clients: Vec<Client>,
     holds: BTreeSet<(&'static str, usize)>,
     was_held: BTreeSet<&'static str>,
     had_two: BTreeSet<&'static str>,
     counted: BTreeMap<&'static str, i64>,
-    /// Replies that are asked for, by client and label.
+    /// Replies that invariants refer to, by client and label.
     answers: BTreeMap<(usize, String), Reply>,
     moves: usize,
     frozen: BTreeSet<usize>,
@@ -53,26 +53,26 @@ struct State {
 enum Pick {
     Move(usize),
     Time,
-    /// Time passes until a key is over that has its last millisecond then.
+    /// Time passes until after the last millisecond of a key.
     Key(i64),
     Thaw(usize),
     Mend(usize),
     Fault(May, usize),
 }
 
-/// What an order comes to.
+/// The final state of an order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Outcome {
     pub locks: BTreeMap<String, String>,
     pub counters: BTreeMap<String, i64>,
     pub values: BTreeMap<String, Option<String>>,
-    /// Who did not come to the end.
+    /// The number of clients that did not reach the end.
     pub unfinished: usize,
-    /// The invariants that were broken.
+    /// The broken invariants.
     pub broken: BTreeSet<String>,
 }
 
-/// What all orders from a state come to.
+/// The totals of all orders from a state.
 #[derive(Debug, Clone, Default)]
 pub struct Sum {
     pub orders: u128,
@@ -80,7 +80,7 @@ pub struct Sum {
     pub violations: u128,
     pub by_never: Vec<u128>,
     pub outcomes: BTreeMap<Outcome, u128>,
-    /// How many moves and faults, at least, until something is broken.
+    /// The smallest number of moves and faults until an invariant is broken.
     pub soonest: Option<usize>,
 }
 
@@ -89,11 +89,11 @@ pub struct Model<'c> {
     known: HashMap<State, Rc<Sum>>,
 }
 
-/// More states than that are not worth the time.
+/// The most states that are counted; larger cases take too long.
 const MOST_STATES: usize = 10_000;
 
 impl<'c> Model<'c> {
-    /// All orders; nothing where there are too many states.
+    /// The totals of all orders; `None` if there are too many states.
     pub fn count(case: &'c Case) -> Option<Rc<Sum>> {
         let mut model = Self { case, known: HashMap::new() };
         let mut redis = Redis::default();
@@ -224,7 +224,7 @@ impl<'c> Model<'c> {
                     May::Crash | May::Freeze => runs,
                     May::LoseReply => hears && client.life == Life::Ready,
                     May::Cut => hears,
-                    // The server's, so once.
+                    // A restart concerns the server, so it is offered once.
                     May::Restart => n == 0,
                     May::Skew(_) => n == 0 && !state.skewed,
                 };
@@ -245,7 +245,7 @@ impl<'c> Model<'c> {
                 next.slow += usize::from(!able(state).is_empty());
                 let (until, _) = timer(&next).expect("somebody waits");
                 next.now = next.now.max(until + 1);
-                // Waits that end together do so also after a chain of them.
+                // Waits that end together also do so after a chain of waits.
                 for client in &mut next.clients {
                     if let Life::Waits { until: other, .. } = &mut client.life
                         && *other > until
@@ -258,7 +258,7 @@ impl<'c> Model<'c> {
             Pick::Key(last) => {
                 next.slow += 1;
                 let target = (last - 1).max(next.now);
-                // Whatever ends on the way is noticed two milliseconds later.
+                // An end on the way is noticed two milliseconds later.
                 while let Some((until, n)) = timer(&next).filter(|(until, _)| *until <= target) {
                     next.now = next.now.max(until + 2);
                     self.wake_one(&mut next, n);
@@ -318,7 +318,7 @@ impl<'c> Model<'c> {
         }
     }
 
-    /// `hears`: the reply reaches the client.
+    /// `hears`: whether the reply reaches the client.
     fn make(&self, state: &mut State, n: usize, hears: bool) {
         let (at, now) = (state.clients[n].at, state.now);
         let Step::Move { send, label, until_ok, allow_lost } = &self.case.programs[n][at] else {
@@ -330,7 +330,7 @@ impl<'c> Model<'c> {
         }
         let (reply, queued) = match (send, state.clients[n].queued.take()) {
             (Send::Begin, None) => (Reply::Text("OK".to_owned()), Some(Vec::new())),
-            // What was queued is gone with the connection.
+            // The queue is lost with the connection.
             (Send::Exec, None) => (Reply::Wrong, None),
             (Send::Exec, Some(queued)) => {
                 let run = |at| match &self.case.programs[n][at] {
@@ -374,7 +374,7 @@ impl<'c> Model<'c> {
         }
     }
 
-    /// Goes on to the next move or wait.
+    /// Advances to the next move or wait.
     fn advance(&self, state: &mut State, n: usize) {
         loop {
             let at = state.clients[n].at;

@@ -1,4 +1,4 @@
-//! Random programs: drawn, written as a lesson, and as the model carries them out.
+//! Random programs: generated, written as a lesson, and in the form that the model executes.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::redis::{Redis, Reply};
 use crate::random::Random;
 use crate::texts::{HEAD, ONLY};
 
-/// A script, in Lua and in the model. Most do more than their keys say.
+/// A script, in Lua and in the model. Most do more than their keys tell.
 #[derive(Debug)]
 pub struct Script {
     pub name: &'static str,
@@ -82,7 +82,7 @@ pub const SCRIPTS: &[Script] = &[
         },
     },
     Script {
-        // Holds a key until a time by the server's clock. Orders begin with a whole second of it.
+        // Holds a key until a time by the server's clock. Orders begin at a whole second of it.
         name: "timed",
         lua: "local t = redis.call('TIME') local now = (t[1] - 1700000000) * 1000 + math.floor(t[2] / 1000) \
               local ends = tonumber(redis.call('GET', KEYS[1]) or '0') \
@@ -101,7 +101,7 @@ pub const SCRIPTS: &[Script] = &[
         },
     },
     Script {
-        // The same by whole seconds, and through a name of its own.
+        // The same by whole seconds, and through an alias of the call function.
         name: "seconds",
         lua: "local c = redis.call local now = c('time')[1] - 1700000000 \
               local ends = tonumber(c('GET', KEYS[1]) or '0') \
@@ -157,7 +157,7 @@ pub enum Step {
         millis: i64,
         label: String,
     },
-    /// Goes on behind so many of the next steps unless the last reply was this.
+    /// Skips the next `skip` steps unless the last reply was `is`.
     Unless {
         is: Is,
         skip: usize,
@@ -194,10 +194,10 @@ pub struct Case {
     pub setup: Vec<Vec<&'static str>>,
     pub moves: usize,
     pub may: Vec<May>,
-    /// How many of these in an order.
+    /// The most faults in an order.
     pub most: usize,
     pub slow: usize,
-    /// Whether all run the program of the first.
+    /// Whether all clients run the program of the first.
     pub alike: bool,
 }
 
@@ -295,7 +295,7 @@ impl Case {
                         _ => None,
                     })
                     .collect();
-                // A program may only wait.
+                // A program may consist of waits only.
                 let label = (!labels.is_empty()).then(|| draw.one(&labels).clone())?;
                 let is = i64::try_from(draw.below(3)).ok()?;
                 Never::Answered { client, label, is }
@@ -304,7 +304,7 @@ impl Case {
         })
     }
 
-    /// As a lesson.
+    /// The case as a lesson.
     pub fn yaml(&self) -> String {
         let mut text = [HEAD, "lab: redis\n"].concat();
         if !self.setup.is_empty() {
@@ -345,7 +345,7 @@ impl Case {
 }
 
 impl Never {
-    /// As Lockstep tells it.
+    /// The name that Lockstep gives it.
     pub fn name(&self) -> String {
         let text = self.to_string();
         let lock = text.strip_prefix("{ overlap: ").and_then(|rest| rest.strip_suffix(" }"));
@@ -418,7 +418,7 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
     }
 }
 
-/// A program of so many moves at most, about.
+/// A program with about this many moves at most.
 fn program(draw: &mut Random, most: usize) -> Vec<Step> {
     let moves = 1 + draw.below(most);
     let mut steps = Vec::new();
@@ -445,7 +445,7 @@ fn made(send: Send) -> Step {
     Step::Move { send, label: String::new(), until_ok: None, allow_lost: false }
 }
 
-/// A command. Gives how many moves it takes.
+/// Adds a command. Returns the number of moves that it takes.
 fn one(draw: &mut Random, steps: &mut Vec<Step>, may_begin: bool) -> usize {
     let key = draw.one(&KEYS);
     let left = draw.one(&["1000", "2000"]);
@@ -504,7 +504,7 @@ fn script(draw: &mut Random, key: &str) -> Send {
     Send::Script { script, raw: draw.once_in(2), key: draw.one(&[key, "lock"]).to_owned() }
 }
 
-/// What a program makes of a reply, or of none.
+/// What a program does after a reply, if anything.
 fn after(draw: &mut Random, steps: &mut Vec<Step>) {
     let made = match draw.below(4) {
         0 => Step::Count(draw.one(&COUNTERS)),

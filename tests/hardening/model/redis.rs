@@ -1,4 +1,4 @@
-//! A Redis of our own, as far as the random programs go: written after Redis' documentation, and not after Lockstep.
+//! A model of Redis, as far as the random programs need it: written from Redis' documentation, not from Lockstep.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ enum Data {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     data: Data,
-    /// The last millisecond in which it is there.
+    /// The last millisecond in which the key exists.
     last: Option<i64>,
 }
 
@@ -33,7 +33,7 @@ fn ok() -> Reply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Redis {
     keys: BTreeMap<String, Key>,
-    /// By how many milliseconds its clock is ahead.
+    /// How far its clock is ahead, in milliseconds.
     ahead: i64,
 }
 
@@ -160,7 +160,8 @@ impl Redis {
         Reply::Int(before + by)
     }
 
-    /// By the numbers under the names that the pattern makes of the members; by the members where these are the same.
+    /// Sorts by the numbers under the names that the pattern makes of the members, and by the members for equal
+    /// numbers.
     fn sorted(&self, key: &str, pattern: &str) -> Reply {
         let mut members = match self.keys.get(key).map(|key| &key.data) {
             None => return Reply::List(Vec::new()),
@@ -184,7 +185,7 @@ impl Redis {
         Reply::List(members.into_iter().map(Reply::Text).collect())
     }
 
-    /// What an invariant sees under a name.
+    /// The value of a key as an invariant sees it.
     pub fn value(&self, key: &str, now: i64) -> Option<&str> {
         let key = self.keys.get(key).filter(|key| key.last.is_none_or(|last| last >= now))?;
         match &key.data {
@@ -198,22 +199,22 @@ impl Redis {
         key.is_some_and(|key| key.last.is_none_or(|last| last >= now))
     }
 
-    /// The last millisecond of the key that ends first.
+    /// The last millisecond of the key that expires first.
     pub fn next_end(&self, now: i64) -> Option<i64> {
         self.keys.values().filter_map(|key| key.last).filter(|last| *last >= now).min()
     }
 
-    /// Killed and started again: it has nothing, and its clock is what it was.
+    /// A kill and a restart: the keys are gone, and the clock keeps its skew.
     pub fn restart(&mut self) {
         self.keys.clear();
     }
 
-    /// What its clock says.
+    /// The time by its clock.
     pub fn time(&self, now: i64) -> i64 {
         now + self.ahead
     }
 
-    /// Its clock goes on from so many milliseconds later: keys have as much less left.
+    /// Sets the clock ahead by this many milliseconds: keys have that much less left.
     pub fn set_clock_ahead(&mut self, ahead: i64, now: i64) {
         self.ahead += ahead;
         self.keys.retain(|_, key| key.last.is_none_or(|last| last >= now));
@@ -228,7 +229,7 @@ impl Redis {
 }
 
 impl Reply {
-    /// None came; a program either copes with that or not.
+    /// A lost reply, which a program handles or not.
     pub fn lost(allowed: bool) -> Self {
         if allowed { Self::Text("Lost".to_owned()) } else { Self::Wrong }
     }

@@ -1,5 +1,5 @@
-//! Redlock on five servers: clients ask one server after the other, hold the lock and work if enough have said OK, and
-//! give back what they were given. Counted by a model that shares no code with Lockstep, and knows nothing but this.
+//! Redlock on five servers: clients ask one server after the other, hold the lock and work if enough have answered OK,
+//! and release what they were granted. Counted by a model that shares no code with Lockstep, and models nothing else.
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -9,7 +9,7 @@ use super::explored;
 use crate::texts::HEAD;
 
 const SERVERS: usize = 5;
-/// Where a client is in its program, behind its five locks: before its work, its unlocks, its end.
+/// The positions in a client's program after its five locks: its work, its unlocks, its end.
 const WORK: usize = SERVERS;
 const UNLOCKS: usize = WORK + 1;
 const END: usize = UNLOCKS + SERVERS;
@@ -42,17 +42,17 @@ fn lesson(clients: usize, majority: usize) -> String {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Asker {
     at: usize,
-    /// Which servers it still has to give back.
+    /// The servers that it still has to release.
     granted: [bool; SERVERS],
     holds: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// Whose each server is.
+    /// The owner of each server's key.
     owners: [Option<usize>; SERVERS],
     askers: Vec<Asker>,
-    /// A bound on the moves of an order makes those that were made part of its state.
+    /// With a bound on the moves of an order, the moves made so far are part of the state.
     moves: usize,
     ever_held: bool,
     violated: bool,
@@ -62,7 +62,7 @@ struct State {
 struct Model {
     majority: usize,
     transitions: u64,
-    /// Of each state, how many orders lead on from it, and how many of them are violated.
+    /// For each state, the number of orders from it, and how many of them are violated.
     known: HashMap<State, (u128, u128)>,
 }
 
@@ -116,7 +116,7 @@ impl Model {
             let granted = asker.granted.iter().filter(|granted| **granted).count();
             asker.holds = granted >= self.majority;
         }
-        // What is not held is not worked with, and what was not granted is not given back.
+        // Work without the lock and the release of what was not granted are skipped.
         while asker.at == WORK && !asker.holds
             || (UNLOCKS..END).contains(&asker.at) && !asker.granted[asker.at - UNLOCKS]
         {

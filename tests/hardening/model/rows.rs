@@ -1,4 +1,4 @@
-//! Programs of which Lockstep once said something false, and what is never to be taken for a proof.
+//! Programs for which Lockstep once gave a wrong result, and results that must not be taken for a proof.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::{
     texts::{HEAD, ONLY},
 };
 
-/// A lesson of clients with programs of their own, and what must never be so.
+/// A lesson of clients with programs of their own, and its invariants.
 fn lesson(programs: &[&str], never: &[&str]) -> String {
     let mut text = HEAD.to_owned();
     text.push_str(
@@ -50,7 +50,7 @@ fn lesson(programs: &[&str], never: &[&str]) -> String {
     text
 }
 
-/// How many orders there are, how many go wrong, and how soon.
+/// The number of orders, the number of failing ones, and the length of the shortest.
 async fn found(programs: &[&str], never: &[&str]) -> (u128, u128, Option<usize>) {
     let text = lesson(programs, never);
     let found = explored(&text, Bounds::default()).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -104,8 +104,8 @@ async fn what_a_script_hides_is_asked_of_the_server() {
     assert!(refused.contains("A.time") && refused.contains("`TIME`"), "{refused}");
 }
 
-/// The states of a small search are told one by one, every client told apart, and a way through them is a log that can be done
-/// again.
+/// The states of a small search are listed one by one, with every client told apart, and a path through them is a log
+/// that can be repeated.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_states_of_a_small_search_can_be_walked_through() {
     let buyer = "- check: { redis: GET n }\n- if: check is none\n  then:\n    - holds: lock\n    - buy: { redis: SET n 1 PX 3000 }";
@@ -124,7 +124,7 @@ async fn the_states_of_a_small_search_can_be_walked_through() {
             .count()
     };
     assert!(ends(true) > 0 && ends(false) > 0);
-    // A looks, B looks, A buys.
+    // A reads, B reads, A buys.
     let (mut at, mut way) = (0, Vec::new());
     for words in ["A.check", "B.check", "A.buy"] {
         let step = graph.states[at].steps.iter().position(|step| step.words == words).expect(words);
@@ -139,14 +139,15 @@ async fn the_states_of_a_small_search_can_be_walked_through() {
     assert_eq!(stand, [(&Whereabouts::Finished, 1), (&Whereabouts::Before("buy".to_owned()), 1)]);
     let log = graph.log(&way);
     assert_eq!(log.history(log.len()).len(), 3);
-    // Of what is not small, nothing is told.
+    // The states of a larger search are not listed.
     let three = "- a: { redis: INCR n }\n- b: { redis: INCR n }\n- c: { redis: INCR n }";
     let text = lesson(&[three, three, three, three], &["value('n') == 'x'"]);
     let found = explored(&text, bounds(true, true)).await.expect("explored");
     assert!(found.states <= 60 && found.graph.is_none(), "{} states", found.states);
 }
 
-/// A server's clock does not go back with an order: who asks for it is told the order's time, in a transaction that of its end.
+/// A server's clock does not go back with an order: `TIME` returns the order's time, in a transaction the time of its
+/// end.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_a_server_for_its_time_is_told_the_orders() {
     let later = "- if: after[0]|int == first[0]|int + 2\n  then:\n    - count: later";
@@ -191,8 +192,8 @@ async fn waits_that_end_together_end_together() {
     assert_eq!(found(&[chain, once], &["value('k') == '3'"]).await, (2, 0, None));
 }
 
-/// Orders that get nobody to the end, by the names of what keeps them: two locks that are taken crosswise, a lock whose holder
-/// dies, two who make way for each other for ever, a program that cannot cope with a reply.
+/// Orders in which no client reaches the end, by the cause: two locks taken crosswise, a lock whose holder dies, two
+/// clients that give way to each other for ever, a program that does not handle a reply.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_never_ends_is_told_apart() {
     let takes = |key: &str| format!("- {key}: {{ redis: SET {key} 1 NX, until: reply == 'OK', every: 1s }}");
@@ -231,8 +232,9 @@ async fn what_never_ends_is_told_apart() {
     assert_eq!(stuck(&[wrong], vec![]).await, (1, vec![(Stuck::GaveUp, 1)]));
 }
 
-/// A loop that may have no more rounds ends its program, as a reply does that it cannot cope with: of the six ways to mix two
-/// looks and two moves of another, those in which the other has not deleted the key before the second look.
+/// A loop that reaches its bound ends its program, like a reply that it does not handle: of the six orders of two reads
+/// and two moves of another client, this happens in those where the other has not deleted the key before the second
+/// read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_that_reaches_its_bound_is_one_ending_among_others() {
     let looks = |wait: &str| {
@@ -249,15 +251,15 @@ async fn a_loop_that_reaches_its_bound_is_one_ending_among_others() {
         Bounds { in_process: false, ..Bounds::default() },
     ] {
         let found = explored(&text, bounds).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        // After DEL one look is enough: it is before the first look, between the two, or behind both.
+        // After DEL one read is enough: DEL is before the first read, between the two, or after both.
         assert!(found.complete);
         assert_eq!((found.orders(), found.violations), (1 + 2 + 3, 1 + 2));
         let stuck: Vec<_> = found.stuck.iter().map(|kind| (kind.stuck, kind.orders)).collect();
         assert_eq!(stuck, [(Stuck::GaveUp, 3)]);
         assert_eq!(found.outcomes.iter().map(|seen| seen.outcome.unfinished).max(), Some(1));
     }
-    // The rounds end while time passes, and those of another client at the same moment: both end, and one who waits as long
-    // goes on.
+    // The rounds end while time passes, and those of another client at the same moment: both programs end, and one that
+    // waits as long continues.
     let waits = looks("    - pause: { wait: 1s }\n");
     let later = "- pause: { wait: 2s }\n- look: { redis: GET k }";
     let text = lesson(&[&waits, &waits, later], &["gone > 0"]);
@@ -265,29 +267,29 @@ async fn a_loop_that_reaches_its_bound_is_one_ending_among_others() {
     assert_eq!(found.outcomes.len(), 1);
     assert_eq!(found.outcomes[0].outcome.unfinished, 2);
     assert_eq!(found.stuck.iter().map(|kind| kind.orders).sum::<u128>(), found.orders());
-    // A story is about what its author wrote: there it is a mistake.
+    // A story is what its author wrote: there a reached bound is a mistake.
     let text = lesson(&[&looks("")], &["gone > 0"]);
     let answer = run(&text, &["run"]);
     assert_eq!(answer.code, Some(2), "{}", answer.out);
     assert!(answer.err.contains("at_most"), "{}", answer.err);
 }
 
-/// The same on several servers that know nothing of each other.
+/// The same on several independent servers.
 fn on_masters(programs: &[&str], never: &[&str]) -> String {
     let text = lesson(programs, never).replace("lab: redis", "lab: masters");
     text.replace("redis: SET k 1", "{ redis: SET k 1, on: redis1 }")
         .replace("redis: RPUSH list a b", "{ redis: RPUSH list a b, on: redis1 }")
 }
 
-/// A transaction belongs to one connection: what is sent to another server meanwhile is answered at once, and two may be
-/// open at once.
+/// A transaction belongs to one connection: a command sent to another server meanwhile is answered at once, and two
+/// transactions may be open at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_on_one_server_is_none_on_another() {
     let one = "- begin: { redis: MULTI, on: redis1 }\n- put: { redis: INCR x, on: redis1 }\n\
                - mark: { redis: INCR y, on: redis2 }\n- all: { redis: EXEC, on: redis1 }\n\
                - if: all[0] != mark\n  then:\n    - count: crossed";
-    // Of two clients, one is first on the one server and second on the other: its last two moves are around those of the
-    // other, before which and the first of which there are 5! / 3!2! ways to mix.
+    // Of two clients, one is first on the one server and second on the other: its last two moves enclose those of the
+    // other, before which and the first of which there are 5! / 3!2! ways to interleave.
     let two = "- one: { redis: MULTI, on: redis1 }\n- two: { redis: MULTI, on: redis2 }\n\
                - x: { redis: INCR x, on: redis1 }\n- y: { redis: INCR y, on: redis2 }\n\
                - first: { redis: EXEC, on: redis1 }\n- second: { redis: EXEC, on: redis2 }\n\
@@ -306,7 +308,7 @@ async fn a_transaction_on_one_server_is_none_on_another() {
     }
 }
 
-/// What a broken connection had queued is gone; what waits on the connection to another server is not.
+/// The queue of a broken connection is lost; that of the connection to another server is not.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_on_one_server_leaves_the_transaction_on_another() {
     let program = "- begin: { redis: MULTI, on: redis1 }\n- put: { redis: INCR x, on: redis1 }\n\
@@ -322,12 +324,13 @@ async fn a_fault_on_one_server_leaves_the_transaction_on_another() {
         assert_eq!(stuck(how, Some("redis2")).await, 0);
         assert!(stuck(how, Some("redis1")).await > 0);
     }
-    // It copes with one of its four replies being lost.
+    // The program handles the loss of one of its four replies.
     assert_eq!(stuck(Failing::LostReply, None).await, 3);
 }
 
-/// Whoever watches a key is told at the end of the transaction whether anything was done to it, by whatever command, to the same
-/// value, by oneself, or by time; and not where a command was refused or one watches no more.
+/// A client that watches a key learns at the end of the transaction whether anything was done to the key, by whatever
+/// command, to the same value, by itself, or by time; but not if the command was refused or the key is no longer
+/// watched.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_fails_if_something_was_done_to_a_watched_key() {
     let ends = "- multi: { redis: MULTI }\n- get: { redis: GET k }\n- all: { redis: EXEC }\n- if: all is none\n  then:\n    \
@@ -359,7 +362,7 @@ async fn a_transaction_fails_if_something_was_done_to_a_watched_key() {
     ];
     for command in touches {
         assert_eq!(found(&[&looks, &other(command)], "failed > 0").await, (5, 3), "{command}");
-        // Where states cannot be counted, those orders are left out that are sure to come to the same.
+        // If states cannot be counted, orders that are certain to be equivalent are pruned.
         let asked = "failed > 0 and finished('A') == 1";
         assert_eq!(found(&[&looks, &other(command)], asked).await, (5, 3), "{command}");
     }
@@ -379,8 +382,8 @@ async fn a_transaction_fails_if_something_was_done_to_a_watched_key() {
         let program = format!("{before}\n{ends}");
         assert_eq!(found(&[&program], "failed > 0").await, (1, fails), "{before}");
     }
-    // Read, watched and written: the second of two that mix fails. Read before it is watched: each of the five moves of one may
-    // come after the other's look, and before it watches.
+    // Reading, watching, writing: the second of two interleaved transactions fails. With the read before the watch,
+    // each of the five moves of one client may come after the other's read and before its watch.
     let change = "- multi: { redis: MULTI }\n- set: { redis: 'SET k ${get|int + 1}' }\n- all: { redis: EXEC }\n\
                   - if: all is none\n  then:\n    - count: failed\n  else:\n    - count: done";
     let safe = format!("- watch: {{ redis: WATCH k }}\n- get: {{ redis: GET k }}\n{change}");
@@ -405,11 +408,11 @@ async fn a_key_is_not_orphaned_while_its_process_has_a_thread() {
     assert_eq!((found.orders(), found.violations), (1, 0));
 }
 
-/// What may still be asked of a key's past tells states apart: orders that differ in nothing else are counted as they are one
-/// by one.
+/// What invariants may still ask about a key's past distinguishes states: orders that differ in nothing else are
+/// counted as if one by one.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_done_to_a_key_is_not_forgotten_while_it_matters() {
-    // A or B takes the lock first; its lease ends, and nothing else tells who it was.
+    // A or B takes the lock first; its lease ends, and nothing else tells which it was.
     let takes = |name: &str, wait: u32, then: &str| {
         format!("- take: {{ redis: SET lock {name} NX PX 500 }}\n- pause: {{ wait: {wait}ms }}\n{then}")
     };
@@ -418,7 +421,7 @@ async fn what_was_done_to_a_key_is_not_forgotten_while_it_matters() {
     let later = |set: &str| format!("- pause: {{ wait: 2s }}\n{set}\n{looks}\n- free: {{ redis: DEL lock }}");
     let careless = "- free: { script: careless, keys: [lock], args: [] }";
     let cases = [
-        // A later value that a script sets without saying so is taken for whose it once was.
+        // A later value that a script sets without naming it is attributed to the client that once had it.
         (
             vec![
                 takes("a", 600, looks),
@@ -427,7 +430,7 @@ async fn what_was_done_to_a_key_is_not_forgotten_while_it_matters() {
             ],
             "orphaned('lock')",
         ),
-        // One that says so is not.
+        // A value that the command names is not.
         (
             vec![
                 takes("a", 600, looks),
@@ -436,9 +439,9 @@ async fn what_was_done_to_a_key_is_not_forgotten_while_it_matters() {
             ],
             "orphaned('lock')",
         ),
-        // Who is said to have deleted what is gone.
+        // The client that is said to have deleted a key that is gone.
         (vec![takes("a", 600, looks), takes("b", 700, careless)], "deleted_by_another('lock') > 0"),
-        // What a transaction will do is done to whose key it is then.
+        // The effects of a transaction apply to the owner of the key at that time.
         (
             vec![
                 "- take: { redis: SET lock a PX 900 }".to_owned(),
@@ -474,12 +477,12 @@ fn run(text: &str, args: &[&str]) -> Answer {
 #[test]
 fn expecting_none_is_content_with_a_proof_only() {
     let sets = "- a: { redis: SET k 2 }\n- b: { redis: SET k 3 }";
-    // Nothing is asked.
+    // There is no invariant.
     let nothing = lesson(&[sets, sets], &[]);
     let answer = run(&nothing, &["explore", "--expect-none"]);
     assert_eq!(answer.code, Some(2), "{}", answer.out);
     assert!(answer.err.contains("--never"), "{}", answer.err);
-    // What is asked can never be so, because nothing has that name.
+    // The expression can never be true, because it contains an unknown name.
     let asked = lesson(&[sets, sets], &["value('k') == '4'"]);
     for never in ["sodl > 1", "A.c == 1", "value('k') == 1 and B.nobody == 2"] {
         let answer = run(&asked, &["explore", "--expect-none", "--never", never]);
@@ -490,7 +493,7 @@ fn expecting_none_is_content_with_a_proof_only() {
     let answer = run(&asked, &["explore", "--expect-none"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
     assert!(answer.out.contains("of these orders 0 went wrong"), "{}", answer.out);
-    // It is not, because an order that asks again and again is cut; who says where, knows.
+    // It is not proved, because an order that keeps retrying is cut; with a limit that the user sets it is.
     let again = "- a: { redis: GET k, until: reply == '7', every: 1s }";
     let cut = lesson(&[again], &["value('k') == '4'"]);
     let answer = run(&cut, &["explore", "--expect-none"]);
@@ -501,7 +504,7 @@ fn expecting_none_is_content_with_a_proof_only() {
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
 }
 
-/// The last reply to an operation that nobody ever sent is no reply, and not a mistake.
+/// The reply to an operation that was never sent is undefined, but no mistake.
 #[test]
 fn a_race_may_ask_for_a_reply_that_never_comes() {
     let maybe = "- a: { redis: GET k }\n- if: a == '7'\n  then:\n    - b: { redis: GET k }";
@@ -509,8 +512,8 @@ fn a_race_may_ask_for_a_reply_that_never_comes() {
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
 }
 
-/// Whoever watches for a notification makes a move of its own name, be the notification there or not: here it is not, because
-/// time passes only when nobody can move.
+/// A client that waits for a notification makes a move with its own label, whether or not the notification is there:
+/// here it is not, because time passes only when no client can move.
 #[test]
 fn a_move_is_told_by_its_label() {
     let text = lesson(

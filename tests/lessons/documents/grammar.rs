@@ -1,4 +1,4 @@
-//! The page of the lesson language has every word of the grammar, and its lessons are lessons.
+//! The page on the lesson language has every word of the grammar, and its lessons are valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn set<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeSet<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// The names of all properties that a part of the schema may have.
+/// The names of all properties that a part of the schema allows.
 fn properties(part: &Value) -> BTreeSet<String> {
     let own = part["properties"].as_object().into_iter().flatten();
     let mut all: BTreeSet<String> = own.map(|(name, _)| name.clone()).collect();
@@ -31,7 +31,7 @@ fn properties(part: &Value) -> BTreeSet<String> {
     all
 }
 
-/// The words that a part of the schema may be.
+/// The words that a part of the schema allows.
 fn words(part: &Value) -> BTreeSet<String> {
     let choices = part["oneOf"].as_array().into_iter().flatten();
     choices.filter_map(|choice| choice["const"].as_str()).map(str::to_owned).collect()
@@ -79,7 +79,7 @@ fn every_field_is_told() {
     let steps = told(&[("### Other steps", "step")]);
     assert_eq!(steps, &properties(part("Step")) | &set(["stop"]), "steps");
 
-    // What the story does to clients, servers and links has a table of its own.
+    // Faults of clients, servers and links have a table of their own.
     let faults = told(&[("## Faults", "fault")]);
     let row = rows(section(&text, "## Story"), "item");
     let row = row.iter().find(|row| row[1].contains("#faults")).expect("the row of faults");
@@ -132,7 +132,7 @@ fn every_recipe_is_told() {
     assert_eq!(names(section, "script"), recipes.scripts.keys().cloned().collect());
 }
 
-/// A lesson with the parts of a fragment in place of its own.
+/// A lesson with the parts of a fragment instead of its own.
 fn with(lesson: &str, fragment: &str) -> String {
     let parts = |text: &str| -> Vec<(String, String)> {
         let mut parts: Vec<(String, String)> = Vec::new();
@@ -155,7 +155,7 @@ fn with(lesson: &str, fragment: &str) -> String {
     whole.into_values().collect::<Vec<_>>().join("\n")
 }
 
-/// A client for each program of a fragment, where it has programs of its own and none that the frame's clients run.
+/// A client for each program of a fragment, if it has programs of its own and none that the frame's clients run.
 fn clients_of(fragment: &str) -> String {
     let programs = fragment.lines().skip_while(|line| *line != "programs:").skip(1);
     let programs = programs.take_while(|line| line.starts_with(' '));
@@ -178,7 +178,7 @@ fn is_whole(block: &str) -> bool {
 /// The story of [`FRAME`].
 const NOTHING_HAPPENS: &str = "  - pass: 1ms";
 
-/// What fragments are run in: a lesson of which each replaces what it names.
+/// The lesson that fragments are run in: each replaces the parts that it names.
 const FRAME: &str = r#"format: 1
 id: frame
 track: redis
@@ -210,7 +210,7 @@ variants:
     claims: [herd() == 0]
 "#;
 
-/// Whole lessons prove their claims; of a fragment it is enough that what it says can be carried out.
+/// Whole lessons prove their claims; a fragment only has to be executable.
 #[test]
 fn every_example_can_be_run() {
     let place = Place::new();
@@ -230,7 +230,7 @@ fn every_example_can_be_run() {
             let text = with(&with(FRAME, &clients_of(&block)), &block);
             let loaded = from_text(path, &text).unwrap_or_else(|error| panic!("{error}\n{block}"));
             let clients: Vec<&str> = loaded.lesson.clients.keys().map(String::as_str).collect();
-            // Without a story of its own, its programs run.
+            // Without a story of its own, its programs simply run.
             let everybody = format!("  - pass: {{ for: 20s, moving: [{}] }}", clients.join(", "));
             place.write(&name, text.replace(NOTHING_HAPPENS, &everybody));
             fragments.push(name);

@@ -1,5 +1,5 @@
-//! The JSON that commands print, the document of an export and the events of a log have the fields that the pages tell
-//! of.
+//! The JSON output of commands, the document of an export and the events of a log have exactly the fields that the
+//! pages describe.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{page, quoted, root, rows, section};
 use crate::place::{Answer, Place};
 
-/// Compares the fields of objects with those of a table: each is told, and each that is told was seen.
+/// Compares the fields of objects with those of a table: each field is documented, and each documented field was seen.
 struct Fields {
     told: BTreeSet<String>,
     seen: BTreeSet<String>,
@@ -28,7 +28,7 @@ impl Fields {
         }
     }
 
-    /// Takes in an object. What is inside of a field is compared where anything is told of it.
+    /// Checks an object. The fields inside a field are checked if any of them is documented.
     fn see(&mut self, object: &Value, within: &str) {
         for (name, value) in object.as_object().into_iter().flatten() {
             let path = format!("{within}{name}");
@@ -56,7 +56,7 @@ fn fields(command: &str) -> Fields {
     Fields::of(section(&text, &format!("## {command}")), "`--json`")
 }
 
-/// What a command prints has the fields that are told, all of them.
+/// Asserts that the output of a command has all documented fields and no others.
 fn assert_told(command: &str, answers: &[Answer]) {
     let mut fields = fields(command);
     for answer in answers {
@@ -69,7 +69,7 @@ fn assert_told(command: &str, answers: &[Answer]) {
     assert_eq!(fields.unseen(), BTreeSet::new(), "{command}");
 }
 
-/// What `notes --follow` says of a lesson that is being played.
+/// The output of `notes --follow` for a lesson that is being played.
 fn followed(place: &Place) -> Answer {
     let playing = json!({
         "format": 1, "pid": std::process::id(), "lesson": "mine", "variant": "a", "began": 0, "step": 0,
@@ -138,7 +138,7 @@ fn json_has_the_fields_that_are_told() {
     );
     assert_told("progress", &[run(&["progress", "--json"])]);
 
-    // What is missing on a machine decides which of its fields there are.
+    // Which fields there are depends on what is missing on the machine.
     let mut doctor = fields("doctor");
     run(&["doctor", "--json"]).json().iter().for_each(|line| doctor.see(line, ""));
     assert!(doctor.seen.contains("proof.clock"));
@@ -154,7 +154,7 @@ fn the_json_document_has_the_fields_that_are_told() {
     assert_eq!(fields.unseen(), BTreeSet::new());
 }
 
-/// The names that an enum takes for its tag, which its own error lists.
+/// The names that an enum accepts for its tag, from the list in its own error.
 fn tags<T: serde::de::DeserializeOwned>(tag: &str) -> BTreeSet<String> {
     let unknown = serde_json::json!({ tag: "?" });
     let error = match serde_json::from_value::<T>(unknown) {
