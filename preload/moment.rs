@@ -86,7 +86,6 @@ pub(crate) unsafe fn number(text: *const c_char) -> Option<usize> {
     text.iter().try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + usize::from(digit - b'0')))
 }
 
-/// The mapped page.
 #[derive(Clone, Copy)]
 pub(crate) struct Page(*const u8);
 

@@ -18,14 +18,14 @@ pub const ANCHOR: usize = 8;
 pub const OFFSET: usize = 16;
 /// [`Line::rate`].
 pub const RATE: usize = 24;
-/// What to add to lesson-monotonic time to get lesson-calendar time (nanoseconds since 1970). It is fixed when
-/// the page is made, so that a step of the host's own calendar clock cannot disturb a lesson.
+/// Lesson-calendar time (nanoseconds since 1970) minus lesson-monotonic time. Fixed when the page is made, so that a
+/// step of the host's own calendar clock cannot disturb a lesson.
 pub const EPOCH: usize = 32;
-/// How many servers can have a calendar clock of their own.
+/// The number of servers that can have a skew of their own.
 pub const SLOTS: usize = 64;
 /// [`Line::longest`].
 pub const LONGEST: usize = 40;
-/// Where the skews begin: [`SLOTS`] numbers, each added to one server's calendar clock.
+/// The offset of the skews: [`SLOTS`] numbers, each added to one server's calendar clock.
 const SKEWS: usize = 64;
 
 /// The environment variable that names the page's file to a process.

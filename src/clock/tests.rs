@@ -198,7 +198,7 @@ fn servers_do_not_wait_for_the_disk_and_programs_of_users_do() {
     let (dir, clock) = controlled();
     let status = dir.path().join("status");
     fs::write(&status, vec![0; page::STATUS_BYTES]).expect("a file");
-    // The kernel refuses to bring this file onto a disk.
+    // The kernel refuses to sync this file.
     let syncs = |data: &[&str], env: &[(&str, &Path)]| {
         let mut sync = Command::new("sync");
         sync.args(data)

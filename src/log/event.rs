@@ -115,11 +115,11 @@ impl Belief {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// A narration is to be read before anything else happens.
+    /// After a narration, so that it can be read before anything else happens.
     Narration,
-    /// A question is to be answered before anything else happens.
+    /// After a question, so that it can be answered before anything else happens.
     Question,
-    /// A move, or a group of moves made at once, is over.
+    /// After a move, or a group of simultaneous moves.
     Move,
     Passed,
     Fault,
@@ -194,7 +194,7 @@ pub enum EventKind {
     },
     /// The question at `item` is resolved: these choices were right.
     Decided {
-        /// The question's step in the variant's story.
+        /// Index of the question's step in the variant's story.
         item: usize,
         /// The right choices, as indices into the question's.
         right: Vec<usize>,

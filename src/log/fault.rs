@@ -77,7 +77,7 @@ pub enum Condition {
     /// Data in this direction arrives so many milliseconds later.
     Delayed(Direction, u64),
     Open,
-    /// Its clock is so many milliseconds ahead.
+    /// Its clock is this many milliseconds ahead.
     Ahead(i64),
 }
 

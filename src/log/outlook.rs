@@ -17,7 +17,6 @@ pub struct Outlook {
     pub faults: Vec<Fault>,
 }
 
-/// The first wait that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     pub actor: ActorId,

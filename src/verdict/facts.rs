@@ -21,7 +21,7 @@ pub(crate) struct Facts {
     pub(crate) key_history: KeyHistory,
     /// The actors for each name: of an actor, a process, or a group.
     pub(crate) groups: HashMap<String, Vec<ActorId>>,
-    /// Whether the events that were looked at are recorded as evidence. That takes longer than most answers.
+    /// Whether the events behind an answer are recorded as evidence. That takes longer than most answers.
     pub(crate) tracing: bool,
     /// Whether finished waits are ignored: set while asking whether a breach still lasts.
     pub(crate) only_lasting_waits: bool,

@@ -141,7 +141,7 @@ fn expression(
     (left, right, whole): (&Expr, Option<&(String, Expr)>, &Expr),
 ) -> ClaimResult {
     let observed = left.eval(names.clone());
-    // The evidence is what the whole claim looked at, each event once.
+    // Clears the trace, so that the evidence is that of the whole claim, each event once.
     facts.take_trace();
     let holds = whole.eval(names.clone()).map(|value| value.is_true());
     let looked_at = facts.take_trace();

@@ -79,7 +79,7 @@ pub struct World {
     pub narration: Option<Text>,
     /// The questions to the learner, oldest first.
     pub questions: Vec<Question>,
-    /// The question that was asked or decided last, by index, unless the narrator has spoken since.
+    /// Index of the question that was asked or decided last; `None` after a later narration.
     pub question: Option<usize>,
     pub holding: Holding,
     /// The broken invariants, oldest first.

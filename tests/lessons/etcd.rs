@@ -160,7 +160,7 @@ variants:
     place.assert_nothing_left();
 }
 
-/// Go asks the vDSO for the time, which libc's functions do not answer for.
+/// Go reads the clock in the vDSO and bypasses libc's functions.
 #[tokio::test]
 async fn a_lease_stands_still_while_the_lesson_is_paused_and_ends_by_its_time() {
     let lab = lab(LabKind::Etcd).await;

@@ -24,7 +24,6 @@ pub struct Script {
     tree: ZnodeTree,
 }
 
-/// A Redis command.
 pub fn redis(text: &str) -> Command {
     Command::from_text(text, Product::Redis)
 }
