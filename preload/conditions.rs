@@ -19,7 +19,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     // SAFETY: the caller's arguments, passed on.
     let wait = |deadline: *const Timespec| unsafe { wait(condition, mutex, deadline) };
     // SAFETY: the caller passes a valid deadline.
-    let Some(when) = (unsafe { Timespec::given(deadline) }) else {
+    let Some(when) = (unsafe { Timespec::read(deadline) }) else {
         return wait(deadline);
     };
     // The clock of a condition variable is set when the variable is made and cannot be queried. The deadline tells the
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
     // SAFETY: the caller's arguments, passed on.
     let wait = |deadline: *const Timespec| unsafe { wait(condition, mutex, clock, deadline) };
     // SAFETY: the caller passes a valid deadline.
-    match (unsafe { Timespec::given(deadline) }, Family::of(clock)) {
+    match (unsafe { Timespec::read(deadline) }, Family::of(clock)) {
         (Some(when), Some(family)) => wait_on_condition(family, deadline, when, wait),
         _ => wait(deadline),
     }
@@ -62,7 +62,7 @@ fn wait_on_condition(
     let moment = page.moment();
     // Even after its deadline a wait unlocks the mutex for a moment, as libc's would.
     let left = when.as_nanos().saturating_sub(moment.of(family));
-    let _told = Waits::until(moment.monotonic.saturating_add(left));
+    let _published = Waits::until(moment.monotonic.saturating_add(left));
     let nap = moment.nap(left);
     let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
     if result == ETIMEDOUT && page.moment().of(family) < when.as_nanos() { 0 } else { result }

@@ -67,7 +67,7 @@ pub unsafe extern "C" fn ppoll(
     // SAFETY: the caller's arguments, passed on.
     let wait = |timeout: *const Timespec| unsafe { wait(files, count, timeout, signals) };
     // SAFETY: the caller passes null or a valid time.
-    let time = unsafe { Timespec::given(timeout) }.map_or(0, Timespec::as_nanos);
+    let time = unsafe { Timespec::read(timeout) }.map_or(0, Timespec::as_nanos);
     match wait_for_files(count > 0, time, |nap| wait(&Timespec::from_nanos(nap))) {
         Some((result, _)) => result,
         None => wait(timeout),
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn pselect(
     // SAFETY: the caller's arguments, passed on.
     let wait = |timeout: *const Timespec| unsafe { wait(count, read, write, except, timeout, signals) };
     // SAFETY: the caller passes null or a valid time.
-    let time = unsafe { Timespec::given(timeout) }.map_or(0, Timespec::as_nanos);
+    let time = unsafe { Timespec::read(timeout) }.map_or(0, Timespec::as_nanos);
     let nap = |nap| wait(&Timespec::from_nanos(nap));
     // SAFETY: the caller's sets.
     match unsafe { wait_for_sets(count, [read, write, except], time, nap) } {
@@ -166,7 +166,7 @@ unsafe fn wait_for_sets(
 fn wait_for_files(files: bool, timeout: i64, wait: impl Fn(i64) -> c_int) -> Option<(c_int, i64)> {
     let page = Page::get().filter(|_| timeout > 0)?;
     if !files && timeout < shortest_lesson_sleep() {
-        let _told = real_wait()?;
+        let _published = real_wait()?;
         return Some((wait(timeout), 0));
     }
     let deadline = page.moment().monotonic.saturating_add(timeout);

@@ -203,7 +203,7 @@ impl Timespec {
     }
 
     /// Reads a caller's argument. SAFETY: `time` is null or valid.
-    pub(crate) unsafe fn given(time: *const Self) -> Option<Self> {
+    pub(crate) unsafe fn read(time: *const Self) -> Option<Self> {
         // SAFETY: promised by the caller.
         unsafe { time.as_ref() }.copied().filter(|time| time.is_valid())
     }

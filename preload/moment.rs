@@ -16,7 +16,7 @@ use core::{
 /// microseconds, but the writer may be stopped in the middle of one.
 const YIELDS: u32 = 100;
 /// How long it then sleeps between two attempts.
-static LOOK_AGAIN: Timespec = Timespec { seconds: 0, nanos: MILLISECOND };
+static RETRY_PAUSE: Timespec = Timespec { seconds: 0, nanos: MILLISECOND };
 
 pub(crate) static PAGE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 /// The offset of this process's skew in the page; 0 (the offset of the sequence counter) means that it has none.
@@ -106,14 +106,14 @@ impl Page {
     pub(crate) fn moment(self) -> Moment {
         let mut yields = 0;
         loop {
-            if let Some(moment) = self.look() {
+            if let Some(moment) = self.try_moment() {
                 return moment;
             }
             match CLOCK_NANOSLEEP.get() {
                 // Unlike `nanosleep`, it leaves errno alone.
                 // SAFETY: the time is ours, and the remainder is not requested.
                 Some(sleep) if yields == YIELDS => unsafe {
-                    sleep(CLOCK_MONOTONIC, 0, &raw const LOOK_AGAIN, ptr::null_mut());
+                    sleep(CLOCK_MONOTONIC, 0, &raw const RETRY_PAUSE, ptr::null_mut());
                 },
                 _ => {
                     yields += 1;
@@ -131,7 +131,7 @@ impl Page {
     /// lesson time never goes back, not even between processes.
     ///
     /// The loads are relaxed, with fences: no other loads are guaranteed to work on read-only memory.
-    pub(crate) fn look(self) -> Option<Moment> {
+    pub(crate) fn try_moment(self) -> Option<Moment> {
         let sequence = self.field(page::SEQUENCE);
         let before = sequence.load(Ordering::Relaxed);
         if before & 1 != 0 {

@@ -42,7 +42,7 @@ impl Page {
     ) -> (Option<T>, i64) {
         let mut moment = self.moment();
         let left = deadline.saturating_sub(moment.of(family));
-        let _told = Waits::until(moment.monotonic.saturating_add(left));
+        let _published = Waits::until(moment.monotonic.saturating_add(left));
         loop {
             let answer = nap(moment.nap(deadline.saturating_sub(moment.of(family))));
             moment = self.moment();

@@ -14,7 +14,7 @@ pub unsafe extern "C" fn sem_timedwait(semaphore: *mut c_void, deadline: *const 
     // SAFETY: the caller's arguments, passed on.
     let wait = |deadline: *const Timespec| unsafe { wait(semaphore, deadline) };
     // SAFETY: the caller passes a valid deadline.
-    match (unsafe { Timespec::given(deadline) }, Page::get()) {
+    match (unsafe { Timespec::read(deadline) }, Page::get()) {
         (Some(when), Some(page)) => page.wait_until(Family::Calendar, when, wait),
         _ => wait(deadline),
     }
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn sem_clockwait(
     // SAFETY: the caller's arguments, passed on.
     let wait = |deadline: *const Timespec| unsafe { wait(semaphore, clock, deadline) };
     // SAFETY: the caller passes a valid deadline.
-    let given = unsafe { Timespec::given(deadline) };
+    let given = unsafe { Timespec::read(deadline) };
     match (given, Family::of(clock), Page::get()) {
         (Some(when), Some(family), Some(page)) => page.wait_until(family, when, wait),
         _ => wait(deadline),

@@ -61,7 +61,7 @@ pub unsafe extern "C" fn clock_nanosleep(
         return ENOSYS;
     };
     // SAFETY: the caller passes null or a valid time.
-    let given = unsafe { Timespec::given(request) };
+    let given = unsafe { Timespec::read(request) };
     let (Some(given), Some(family), Some(page)) = (given, Family::of(clock), Page::get()) else {
         // SAFETY: the caller's arguments, passed on.
         return unsafe { sleep(clock, flags, request, rest) };
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn clock_nanosleep(
         _ => return EINVAL,
     };
     if !absolute && given.as_nanos() < shortest_lesson_sleep() {
-        let _told = real_wait();
+        let _published = real_wait();
         // SAFETY: the caller's arguments, passed on.
         return unsafe { sleep(clock, flags, request, rest) };
     }
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn syscall(
         return call(deadline);
     }
     // SAFETY: for this operation the argument is null or a valid time.
-    let given = unsafe { Timespec::given(ptr::with_exposed_provenance(deadline as usize)) };
+    let given = unsafe { Timespec::read(ptr::with_exposed_provenance(deadline as usize)) };
     let (Some(given), Some(page)) = (given, Page::get()) else {
         return call(deadline);
     };

@@ -42,7 +42,7 @@ pub(crate) unsafe fn map() {
 }
 
 /// Whether this process publishes what it waits for.
-pub(crate) fn tells() -> bool {
+pub(crate) fn publishes() -> bool {
     !STATUS.load(Ordering::Acquire).is_null()
 }
 
@@ -97,10 +97,10 @@ impl Drop for Waits {
 /// pause must stop a server's time but not its work. Programs of users poll more often than servers do, and the learner
 /// is to see their polls.
 pub(crate) fn shortest_lesson_sleep() -> i64 {
-    if tells() { 10 * MILLISECOND } else { 100 * MILLISECOND }
+    if publishes() { 10 * MILLISECOND } else { 100 * MILLISECOND }
 }
 
 /// Publishes a wait of real time, in a process that publishes its waits.
 pub(crate) fn real_wait() -> Option<Waits> {
-    tells().then(Waits::real)
+    publishes().then(Waits::real)
 }

@@ -21,7 +21,7 @@ const PATH: usize = 512;
 
 /// Whether this is a server of a lab.
 fn is_server() -> bool {
-    Page::get().is_some() && !status::tells()
+    Page::get().is_some() && !status::publishes()
 }
 
 #[unsafe(no_mangle)]

@@ -92,7 +92,7 @@ mod x86_64 {
             return system_call(SYS_CLOCK_GETTIME, clock as usize, time.addr()) as c_int;
         };
         loop {
-            if let Some(moment) = page.look() {
+            if let Some(moment) = page.try_moment() {
                 // SAFETY: the caller passes a place for the answer.
                 unsafe { *time = Timespec::from_nanos(moment.of(family)) };
                 return 0;

@@ -190,7 +190,7 @@ impl<'a> Diagram<'a> {
             }
             EventKind::Fault(fault) => self.tell_fault(fault),
             EventKind::Sentinel { notice, .. } => {
-                let who = self.log.say_alike(index, self.log.len());
+                let who = self.log.same_notice_from(index, self.log.len());
                 if !who.is_empty() {
                     let words = escape(&shorten(&words::sentinels_say(&who, notice, lang)));
                     let over = notice.server().and_then(|server| self.server(server));

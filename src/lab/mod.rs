@@ -283,7 +283,7 @@ impl Lab {
     }
 
     /// Sets the processes whose file locks are reported.
-    pub(crate) fn know_clients(&mut self, processes: Vec<i64>) {
+    pub(crate) fn set_locking_clients(&mut self, processes: Vec<i64>) {
         if let Some(files) = &mut self.files {
             files.clients = processes;
         }
@@ -301,7 +301,7 @@ impl Lab {
 
     /// The resources used by the processes of all servers.
     pub fn meters(&self) -> Meters {
-        Meters(self.everybody().map(|server| server.process.state.pid()).collect())
+        Meters(self.all_servers().map(|server| server.process.state.pid()).collect())
     }
 
     /// The address of a server, past its links.
@@ -378,7 +378,7 @@ impl Lab {
         let servers = all.filter_map(tcp).collect();
         // A ZooKeeper session has one connection. etcd's clients have several, and end one with each watch.
         let stays = self.kind.part_of(members[first]).product() == Product::Etcd;
-        let (links, home) = Link::lay_to_any(servers, first, stays, &self.clock)
+        let (links, home) = Link::lay_to_ensemble(servers, first, stays, &self.clock)
             .await
             .map_err(|source| LabError::Link { link: client.to_owned(), source })
             .map_err(limits::named)?;
@@ -417,10 +417,10 @@ impl Lab {
     }
 
     /// Lets data that is due by now arrive. Returns whether there was any.
-    pub async fn let_through(&self, now: LessonTime) -> bool {
+    pub async fn deliver_due(&self, now: LessonTime) -> bool {
         let mut any = false;
         for link in self.links.values() {
-            any |= link.let_through(now).await;
+            any |= link.deliver_due(now).await;
         }
         any
     }
@@ -510,17 +510,17 @@ impl Lab {
 
     /// The current state of every server. A server that has ended holds nothing any more and is left out.
     pub async fn observe(&self) -> Result<Vec<ServerState>, LabError> {
-        self.observe_but(&HashSet::new()).await
+        self.observe_except(&HashSet::new()).await
     }
 
     /// As [`Lab::observe`], without the servers that are known to be frozen: those cannot answer.
-    pub async fn observe_but(&self, frozen: &HashSet<String>) -> Result<Vec<ServerState>, LabError> {
+    pub async fn observe_except(&self, frozen: &HashSet<String>) -> Result<Vec<ServerState>, LabError> {
         let looks = self.servers.iter().map(async |server| {
             if server.process.ended().is_some() || frozen.contains(&server.info.name) {
                 return Ok(None);
             }
             let look = || server.observer.observe(&self.clock, server.slot.as_ref());
-            match patiently(server, look).await {
+            match retry_while_stopped(server, look).await {
                 Ok(observed) => Ok(Some(ServerState { server: server.info.name.clone(), observed })),
                 // It may have ended meanwhile; the end of a process is noticed a moment after that of its connections.
                 Err(error) => match timeout(NOTICED_WITHIN, server.process.exited()).await {
@@ -536,19 +536,19 @@ impl Lab {
 
     /// The messages of Sentinels since the last call, with time and sender, oldest first.
     pub(crate) fn notices(&self) -> Vec<(LessonTime, String, SentinelNotice)> {
-        let told = self.helpers.iter().flat_map(|helper| {
+        let notices = self.helpers.iter().flat_map(|helper| {
             let name = &helper.info.name;
             helper.observer.notices().into_iter().map(|(at, notice)| (at, name.clone(), notice))
         });
-        let mut told: Vec<_> = told.collect();
-        told.sort_by_key(|(at, ..)| *at);
-        told
+        let mut notices: Vec<_> = notices.collect();
+        notices.sort_by_key(|(at, ..)| *at);
+        notices
     }
 
     /// A metric of a server, by the server's own name for it: a field of Redis' `INFO`, a line of ZooKeeper's `mntr`.
     pub async fn metric(&self, server: &str, name: &str) -> Result<i64, LabError> {
         let server = self.server(server)?;
-        let value = patiently(server, || server.observer.metric(name))
+        let value = retry_while_stopped(server, || server.observer.metric(name))
             .await
             .map_err(|error| unreadable(server, &error))?;
         value.ok_or_else(|| LabError::NoMetric {
@@ -564,7 +564,7 @@ impl Lab {
             return self.file_waiters().map(Waiting::Sessions);
         }
         let server = self.server(server)?;
-        let waiting = patiently(server, || server.observer.waiting()).await;
+        let waiting = retry_while_stopped(server, || server.observer.waiting()).await;
         waiting.map_err(|error| unreadable(server, &error))
     }
 
@@ -572,7 +572,7 @@ impl Lab {
     pub(crate) async fn holds(&self, server: &str, key: &str) -> Result<bool, LabError> {
         let server = self.server(server)?;
         let look = || server.observer.observe(&self.clock, server.slot.as_ref());
-        let observed = patiently(server, look).await.map_err(|error| unreadable(server, &error))?;
+        let observed = retry_while_stopped(server, look).await.map_err(|error| unreadable(server, &error))?;
         Ok(observed.entry(key).is_some())
     }
 
@@ -583,13 +583,13 @@ impl Lab {
             return Ok(true);
         }
         let server = self.server(server)?;
-        let ended = patiently(server, || server.observer.has_ended(sessions)).await;
+        let ended = retry_while_stopped(server, || server.observer.has_ended(sessions)).await;
         ended.map_err(|error| unreadable(server, &error))
     }
 
     /// Resolves when a server ends unexpectedly.
     pub async fn died(&self) -> ProcessProblem {
-        select_all(self.everybody().map(|server| server.died().boxed())).await.0
+        select_all(self.all_servers().map(|server| server.died().boxed())).await.0
     }
 
     /// A server's process, to kill, freeze and thaw it.
@@ -629,7 +629,7 @@ impl Lab {
         let look = || server.observer.field("aof_pending_bio_fsync");
         // An observation makes the server begin a sync that is due, but not while another one runs: so there are two.
         for _ in 0..2 {
-            patiently(server, look).await.map_err(|error| unreadable(server, &error))?;
+            retry_while_stopped(server, look).await.map_err(|error| unreadable(server, &error))?;
             let done = || async { look().await.ok()?.is_none_or(|pending| pending == "0").then_some(()) };
             ready(&server.process, done).await?;
         }
@@ -651,7 +651,7 @@ impl Lab {
         let server = self.server(server)?;
         let role = match server.process.ended() {
             Some(_) => None,
-            None => patiently(server, || server.observer.field("role")).await.ok().flatten(),
+            None => retry_while_stopped(server, || server.observer.field("role")).await.ok().flatten(),
         };
         Ok(matches!(role.as_deref(), Some("master" | "leader")))
     }
@@ -700,14 +700,14 @@ impl Lab {
         }
     }
 
-    fn everybody(&self) -> impl Iterator<Item = &Server> {
+    fn all_servers(&self) -> impl Iterator<Item = &Server> {
         self.servers.iter().chain(&self.helpers)
     }
 
     fn server(&self, name: &str) -> Result<&Server, LabError> {
-        self.everybody().find(|server| server.info.name == name).ok_or_else(|| LabError::NoSuchServer {
+        self.all_servers().find(|server| server.info.name == name).ok_or_else(|| LabError::NoSuchServer {
             name: name.to_owned(),
-            known: self.everybody().map(|server| server.info.name.as_str()).collect::<Vec<_>>().join(", "),
+            known: self.all_servers().map(|server| server.info.name.as_str()).collect::<Vec<_>>().join(", "),
         })
     }
 }
@@ -715,7 +715,7 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         // All at once; the drop of each server then waits for its end. A server that cannot be signalled has ended.
-        for server in self.everybody() {
+        for server in self.all_servers() {
             let _ = server.process.kill();
         }
     }
@@ -744,7 +744,7 @@ fn addresses(product: Product, servers: &[SocketAddr]) -> Vec<(String, String)> 
 
 /// Observes a server, and retries as long as it is silent because something outside Lockstep has stopped it:
 /// [`ProcessHealth`] reports that to the waiting tasks, which may continue when the server does.
-async fn patiently<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
+async fn retry_while_stopped<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
 where
     F: Future<Output = Result<T, ObserveError>>,
 {

@@ -94,8 +94,8 @@ impl Lab {
         if self.clock.kind() != ClockKind::Controlled {
             return Ok(());
         }
-        for server in self.everybody() {
-            if !self.is_kept_by(server).await? {
+        for server in self.all_servers() {
+            if !self.obeys_clock(server).await? {
                 return Err(LabError::ClockIgnored { server: server.info.name.clone() });
             }
         }
@@ -104,10 +104,10 @@ impl Lab {
 
     /// Whether a server's own time lies between two readings of the lesson clock; true if the server cannot report its
     /// time.
-    async fn is_kept_by(&self, server: &crate::server::boot::Server) -> Result<bool, LabError> {
+    async fn obeys_clock(&self, server: &crate::server::boot::Server) -> Result<bool, LabError> {
         for _ in 0..TRIES {
             let before = self.clock.now();
-            let seen = super::patiently(server, || server.observer.unix_millis()).await;
+            let seen = super::retry_while_stopped(server, || server.observer.unix_millis()).await;
             let Some(seen) = seen.map_err(|error| super::unreadable(server, &error))? else {
                 return Ok(true);
             };

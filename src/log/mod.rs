@@ -36,7 +36,7 @@ pub use reply::Reply;
 pub use steps::{Step, Steps};
 
 /// The number of neighbouring events that are searched for the same message of another Sentinel.
-const NEAR: usize = 200;
+const NEIGHBOURS: usize = 200;
 
 /// An append-only list of events. Event `n` never changes once event `n + 1` is known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,7 +62,7 @@ impl Log {
     /// The Sentinels that publish the same message as `event`, among the first `to` events, the sender of `event`
     /// first. Empty if `event` is no message of a Sentinel, or repeats one that was published before and not withdrawn
     /// since.
-    pub fn say_alike(&self, event: usize, to: usize) -> Vec<&str> {
+    pub fn same_notice_from(&self, event: usize, to: usize) -> Vec<&str> {
         let Some((sentinel, notice)) = self.events.get(event).and_then(Event::of_sentinel) else {
             return Vec::new();
         };
@@ -70,14 +70,14 @@ impl Log {
             Some((_, SentinelNotice::Hears { server })) => notice.server() != Some(server),
             _ => true,
         };
-        let before = self.events[..event].iter().rev().take(NEAR).take_while(stays);
-        if before.filter_map(Event::of_sentinel).any(|(_, other)| notice.is_like(other)) {
+        let before = self.events[..event].iter().rev().take(NEIGHBOURS).take_while(stays);
+        if before.filter_map(Event::of_sentinel).any(|(_, other)| notice.is_same_fact(other)) {
             return Vec::new();
         }
-        let after = self.events[event + 1..to.clamp(event + 1, self.len())].iter().take(NEAR);
+        let after = self.events[event + 1..to.clamp(event + 1, self.len())].iter().take(NEIGHBOURS);
         let after = after.take_while(stays).filter_map(Event::of_sentinel);
         let mut all = vec![sentinel];
-        for (other, _) in after.filter(|(_, other)| notice.is_like(other)) {
+        for (other, _) in after.filter(|(_, other)| notice.is_same_fact(other)) {
             if !all.contains(&other) {
                 all.push(other);
             }
@@ -86,7 +86,7 @@ impl Log {
     }
 
     /// Whether `event` begins a pause before its actor retries the same operation.
-    pub fn tries_again(&self, event: usize) -> bool {
+    pub fn is_retry_pause(&self, event: usize) -> bool {
         let Some(EventKind::Waits { actor, label, .. }) = self.events.get(event).map(|event| &event.kind)
         else {
             return false;

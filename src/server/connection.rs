@@ -33,7 +33,7 @@ pub(crate) type Breaks = u64;
 pub(crate) type Notify = Arc<dyn Fn(String, String) + Send + Sync>;
 
 /// A command under way. Resolves to `None` if the product has no such command.
-pub(crate) type Asked<'a> = BoxFuture<'a, Option<Reply>>;
+pub(crate) type ReplyFuture<'a> = BoxFuture<'a, Option<Reply>>;
 
 /// The value of a reply, or the reply itself if it is an error or lost.
 pub(crate) fn value(reply: Reply) -> Result<Json, Reply> {
@@ -45,7 +45,12 @@ pub(crate) fn value(reply: Reply) -> Result<Json, Reply> {
 
 pub(crate) trait Connection: Send + Sync {
     /// Sends a command (with the source of a script) and waits for its answer.
-    fn send<'a>(&'a mut self, command: &'a Command, script: Option<&'a str>, breaks: Breaks) -> Asked<'a>;
+    fn send<'a>(
+        &'a mut self,
+        command: &'a Command,
+        script: Option<&'a str>,
+        breaks: Breaks,
+    ) -> ReplyFuture<'a>;
 
     /// The connection's id as the server shows it to other clients, if it does.
     fn session(&self) -> Option<i64> {

@@ -183,18 +183,18 @@ impl Link {
 
     /// Creates a client's links to the servers of an ensemble behind one listening end. Connections go to the client's
     /// current server, `first` to begin with. When that server refuses, or a connection to it ends, the next server
-    /// becomes the current one; with `stays`, only if the client has not ended the connection itself.
-    pub(crate) async fn lay_to_any(
+    /// becomes the current one; with `sticky`, only if the client has not ended the connection itself.
+    pub(crate) async fn lay_to_ensemble(
         servers: Vec<(LinkId, SocketAddr)>,
         first: usize,
-        stays: bool,
+        sticky: bool,
         clock: &LessonClock,
     ) -> io::Result<(Vec<Self>, MemberChoice)> {
         let listener = listener().await?;
         let address = listener.local_addr()?;
         let (links, wires) = Self::several(servers, &LinkAddress::Tcp(address), clock);
         let at = Arc::new(AtomicUsize::new(first % wires.len().max(1)));
-        let home = MemberChoice { at, of: wires.len(), stays };
+        let home = MemberChoice { at, of: wires.len(), sticky };
         let mut acceptor = JoinSet::new();
         acceptor.spawn(accept_for_any(listener, wires.into(), home.clone()));
         Ok((Self::behind(links, acceptor), home))
@@ -267,7 +267,7 @@ impl Link {
     }
 
     /// Lets data that is due by now arrive. Returns whether there was any; it has then left the link.
-    pub async fn let_through(&self, now: LessonTime) -> bool {
+    pub async fn deliver_due(&self, now: LessonTime) -> bool {
         let due = |all: &Vec<LessonTime>| all.iter().any(|due| *due <= now);
         if !due(&self.due.borrow()) {
             return false;
@@ -476,7 +476,7 @@ pub(crate) struct MemberChoice {
     at: Arc<AtomicUsize>,
     of: usize,
     /// Whether it stays the current one when the client itself ends a connection: the client may have several.
-    stays: bool,
+    sticky: bool,
 }
 
 impl MemberChoice {
@@ -512,7 +512,7 @@ async fn accept_for_any(listener: TcpListener, servers: Arc<[(SocketAddr, Wire)]
                     connection.home = Some((home.clone(), at));
                     let _ = client.set_nodelay(true).and(server.set_nodelay(true));
                     connection.relay(client.split(), server.split()).await;
-                    if !home.stays || connection.first_end.get() != Some(&Direction::Requests) {
+                    if !home.sticky || connection.first_end.get() != Some(&Direction::Requests) {
                         home.leave(at);
                     }
                     return;
@@ -609,7 +609,7 @@ impl Connection {
                     if piece.is_empty() {
                         // A client that leaves does so at once, even if its server is frozen.
                         if let (Direction::Requests, Some((home, at))) = (way, &self.home)
-                            && !home.stays
+                            && !home.sticky
                         {
                             home.leave(*at);
                         }

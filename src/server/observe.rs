@@ -14,36 +14,36 @@ use crate::clock::{LessonClock, LessonTime, Slot};
 use crate::log::{Observed, SentinelNotice};
 
 /// How long an observation may take, in real time. A frozen server does not answer, and nothing must wait for it.
-const LOOK_WITHIN: Duration = Duration::from_secs(5);
+const OBSERVE_WITHIN: Duration = Duration::from_secs(5);
 
 /// An observation under way.
-pub(crate) type Look<'a, T> = BoxFuture<'a, Result<T, ObserveError>>;
+pub(crate) type Observation<'a, T> = BoxFuture<'a, Result<T, ObserveError>>;
 
 /// Reads the state of one server.
 pub(crate) trait Observer: Debug + Send + Sync {
     /// Everything that the server holds. `slot` gives the skew of the server's clock.
-    fn observe<'a>(&'a self, clock: &'a LessonClock, slot: Option<&'a Slot>) -> Look<'a, Observed>;
+    fn observe<'a>(&'a self, clock: &'a LessonClock, slot: Option<&'a Slot>) -> Observation<'a, Observed>;
 
     /// A metric of the server, by the server's own name for it; `None` if there is none.
-    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>>;
+    fn metric<'a>(&'a self, name: &'a str) -> Observation<'a, Option<i64>>;
 
     /// The commands that wait inside the server, for another client or for time to pass.
-    fn waiting(&self) -> Look<'_, Waiting> {
+    fn waiting(&self) -> Observation<'_, Waiting> {
         Box::pin(async { Ok(Waiting::Number(0)) })
     }
 
     /// Whether the server has noticed the end of all these sessions and removed what they left.
-    fn has_ended<'a>(&'a self, _: &'a [i64]) -> Look<'a, bool> {
+    fn has_ended<'a>(&'a self, _: &'a [i64]) -> Observation<'a, bool> {
         Box::pin(async { Ok(true) })
     }
 
     /// A field of what the server reports about itself, as text; `None` if there is none.
-    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
+    fn field<'a>(&'a self, name: &'a str) -> Observation<'a, Option<String>> {
         Box::pin(async move { Ok(self.metric(name).await?.map(|value| value.to_string())) })
     }
 
     /// The server's own calendar time, in milliseconds since 1970; `None` if it cannot be asked for.
-    fn unix_millis(&self) -> Look<'_, Option<i64>> {
+    fn unix_millis(&self) -> Observation<'_, Option<i64>> {
         Box::pin(async { Ok(None) })
     }
 
@@ -67,7 +67,7 @@ pub(crate) enum Waiting {
 /// Why a server could not be read.
 #[derive(Debug, Error)]
 pub(crate) enum ObserveError {
-    #[error("it did not answer within {} s: it may be frozen", LOOK_WITHIN.as_secs())]
+    #[error("it did not answer within {} s: it may be frozen", OBSERVE_WITHIN.as_secs())]
     Silent,
     /// The connection broke; a new one may work.
     #[error("{0}")]
@@ -80,7 +80,7 @@ pub(crate) enum ObserveError {
 pub(crate) async fn within<T, E: Into<ObserveError>>(
     look: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ObserveError> {
-    match tokio::time::timeout(LOOK_WITHIN, look).await {
+    match tokio::time::timeout(OBSERVE_WITHIN, look).await {
         Ok(result) => result.map_err(Into::into),
         Err(_) => Err(ObserveError::Silent),
     }

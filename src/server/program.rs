@@ -50,7 +50,7 @@ impl Program {
     }
 
     /// Returns an error if the found version is too old.
-    pub fn must_be_new(&self, path: &Path, found: &str) -> Result<(), LabError> {
+    pub fn require_version(&self, path: &Path, found: &str) -> Result<(), LabError> {
         if Version::read(found).is_none_or(|version| version >= self.needed) {
             return Ok(());
         }

@@ -30,12 +30,12 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn new(scenario: &Scenario, log: &Log) -> Self {
-        let mut facts = Self::none(scenario);
+        let mut facts = Self::empty(scenario);
         facts.extend(log.events());
         facts
     }
 
-    pub(crate) fn none(scenario: &Scenario) -> Self {
+    pub(crate) fn empty(scenario: &Scenario) -> Self {
         let actors: Vec<ActorId> = (0..).map(ActorId).take(scenario.actors.len()).collect();
         let mut groups: HashMap<String, Vec<ActorId>> = HashMap::new();
         for client in &scenario.clients {

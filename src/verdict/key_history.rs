@@ -34,7 +34,7 @@ struct PendingDeletion {
 struct Herd {
     what: String,
     /// The notifications: event and actor.
-    told: Vec<(usize, ActorId)>,
+    notified: Vec<(usize, ActorId)>,
 }
 
 impl Herd {
@@ -42,8 +42,8 @@ impl Herd {
     fn forget_earlier_than(&mut self, change: &Effect) {
         let heard_of_creation = self.what == "NodeCreated";
         match change.access {
-            Access::Set => self.told.retain(|(told, _)| heard_of_creation && *told > change.sent),
-            Access::Deleted if heard_of_creation => self.told.clear(),
+            Access::Set => self.notified.retain(|(event, _)| heard_of_creation && *event > change.sent),
+            Access::Deleted if heard_of_creation => self.notified.clear(),
             _ => {}
         }
     }
@@ -87,13 +87,13 @@ impl KeyHistory {
             let herd = self.herds.entry(about.clone()).or_default();
             // A watch fires once: a second notification of a client comes from another change. So does a notification
             // of another kind: a watch on a node that did not exist can stay set and fire when the node is created.
-            if herd.told.iter().any(|(_, member)| member == actor) || herd.what != *what {
+            if herd.notified.iter().any(|(_, member)| member == actor) || herd.what != *what {
                 *herd = Herd::default();
             }
             herd.what.clone_from(what);
-            herd.told.push((index, *actor));
-            if herd.told.len() > self.largest.len() {
-                self.largest = herd.told.iter().map(|(index, _)| *index).collect();
+            herd.notified.push((index, *actor));
+            if herd.notified.len() > self.largest.len() {
+                self.largest = herd.notified.iter().map(|(index, _)| *index).collect();
             }
         }
     }
@@ -105,7 +105,7 @@ impl KeyHistory {
         match effect.access {
             Access::Set => {
                 let mut attempts = self.effects.attempts().iter().rev();
-                let asked = attempts.find(|asked| asked.sent == effect.worded);
+                let asked = attempts.find(|asked| asked.sent == effect.command_sent);
                 let lease = asked.and_then(|asked| asked.lease_ms);
                 let end = lease.map(|lease| LessonTime::from_millis(at.as_millis().saturating_add(lease)));
                 let value = asked.map(|asked| asked.value.clone());
@@ -115,7 +115,7 @@ impl KeyHistory {
                 if self.setter(&effect).is_some_and(|setting| !self.same_client(&setting.effect, &effect)) {
                     self.foreign.entry((effect.key, effect.access)).or_default().push(effect.replied);
                 } else if effect.access == Access::Deleted {
-                    self.suspect(effect);
+                    self.remember_suspect(effect);
                 }
             }
             Access::Read | Access::Changed => {}
@@ -129,7 +129,7 @@ impl KeyHistory {
 
     /// Remembers a deletion that was in flight while another client's setting was answered: it may have deleted that
     /// client's key.
-    fn suspect(&mut self, deletion: Effect) {
+    fn remember_suspect(&mut self, deletion: Effect) {
         // A client that deletes its own key ends the suspicion.
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|known| {
@@ -193,22 +193,23 @@ impl KeyHistory {
 
     /// Everything that later answers about a key can depend on, as a text, provided that each command is answered
     /// before the next is sent: who set it last on each server, who requested its values, how often it was accessed by
-    /// clients that had not set it. With `told`, keys are created only by commands that name the value and are answered
-    /// at once. Then it does not matter who had set a key that is gone, nor who requested a value that no server holds.
+    /// clients that had not set it. With `reported`, keys are created only by commands that name the value and are
+    /// answered at once. Then it does not matter who had set a key that is gone, nor who requested a value that no
+    /// server holds.
     pub(crate) fn described<'k>(
         &self,
         key: &str,
         held: impl Iterator<Item = &'k KeyValue>,
-        told: bool,
+        reported: bool,
     ) -> String {
         let held: Vec<&KeyValue> = held.collect();
-        let gone = told && held.is_empty();
+        let gone = reported && held.is_empty();
         let settings = || self.settings.get(key).into_iter().flatten().filter(|_| !gone);
         let last: BTreeMap<_, _> = settings().map(|set| (&set.effect.server, set.effect.actor)).collect();
         let newest = settings().next_back().map(|set| &set.effect.server);
         let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());
-        let queued = if told { String::new() } else { self.effects.queued_described() };
-        let authors: Vec<_> = if told {
+        let queued = if reported { String::new() } else { self.effects.queued_described() };
+        let authors: Vec<_> = if reported {
             let strings = held.into_iter().filter_map(|value| match value {
                 KeyValue::String(value) => Some(value.as_str()),
                 _ => None,
@@ -234,8 +235,8 @@ impl KeyHistory {
 
     /// Everything that determines how many clients a later change will be found to have woken, and the maximum so far.
     pub(crate) fn herds_described(&self) -> String {
-        let members = |herd: &Herd| herd.told.iter().map(|(_, actor)| *actor).collect::<BTreeSet<_>>();
-        let herds = self.herds.iter().filter(|(_, herd)| !herd.told.is_empty());
+        let members = |herd: &Herd| herd.notified.iter().map(|(_, actor)| *actor).collect::<BTreeSet<_>>();
+        let herds = self.herds.iter().filter(|(_, herd)| !herd.notified.is_empty());
         let herds = herds.map(|(about, herd)| (about, &herd.what, members(herd)));
         format!("{} {:?}", self.largest.len(), herds.collect::<Vec<_>>())
     }

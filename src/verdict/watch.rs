@@ -74,7 +74,7 @@ impl Watch {
         Self {
             position: 0,
             holding: Holding::default(),
-            facts: any.then(|| Arc::new(Facts::none(scenario))),
+            facts: any.then(|| Arc::new(Facts::empty(scenario))),
             settled: vec![false; scenario.invariants.len()],
             found: Vec::new(),
             lasting: Vec::new(),
@@ -98,12 +98,12 @@ impl Watch {
         for n in self.position..log.len() {
             let event = &log.events()[n];
             self.position = n + 1;
-            if matches!(event.kind, EventKind::Chose(_)) && self.is_before_all(log, n) {
-                result = result.and(self.ask(scenario, log, n));
+            if matches!(event.kind, EventKind::Chose(_)) && self.is_initial(log, n) {
+                result = result.and(self.evaluate(scenario, log, n));
             }
-            self.hold(scenario, n, event);
+            self.check_overlap(scenario, n, event);
             if matches!(event.kind, EventKind::Stop { .. }) {
-                result = result.and(self.ask(scenario, log, n + 1));
+                result = result.and(self.evaluate(scenario, log, n + 1));
             }
         }
         result.map(|()| self.take_found())
@@ -112,7 +112,7 @@ impl Watch {
     /// Reads the new events, and evaluates expressions at once, as if a stop came next.
     pub fn look(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
         let mut found = self.advance(scenario, log)?;
-        self.ask(scenario, log, log.len())?;
+        self.evaluate(scenario, log, log.len())?;
         found.extend(self.take_found());
         Ok(found)
     }
@@ -123,7 +123,7 @@ impl Watch {
         found
     }
 
-    fn hold(&mut self, scenario: &Scenario, index: usize, event: &Event) {
+    fn check_overlap(&mut self, scenario: &Scenario, index: usize, event: &Event) {
         let before = self.holding.overlaps().len();
         self.holding.take(index, event);
         let Some(overlap) = self.holding.overlaps().get(before) else { return };
@@ -138,23 +138,23 @@ impl Watch {
 
     /// Whether no expression was evaluated yet although the servers have been observed: then the initial state can be
     /// judged.
-    fn is_before_all(&self, log: &Log, end: usize) -> bool {
+    fn is_initial(&self, log: &Log, end: usize) -> bool {
         let unasked = self.facts.as_ref().is_some_and(|facts| facts.log.is_empty());
         let seen = |event: &Event| matches!(event.kind, EventKind::State(_));
         unasked && log.events()[..end].iter().any(seen)
     }
 
-    fn ask(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
-        within_allowance(|| self.asked(scenario, log, end))
+    fn evaluate(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
+        within_allowance(|| self.evaluate_all(scenario, log, end))
     }
 
-    fn asked(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
+    fn evaluate_all(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
         let Some(facts) = &mut self.facts else { return Ok(()) };
         let before = facts.log.len();
         if before == end {
             return Ok(());
         }
-        let known = own(facts, scenario, log, before);
+        let known = writable(facts, scenario, log, before);
         known.only_lasting_waits = false;
         known.extend(&log.events()[before..end]);
         let mut result = Ok(());
@@ -170,7 +170,8 @@ impl Watch {
                     self.settled[n] = true;
                     // In the middle of a step the expression may not be evaluable yet: that counts as false.
                     let is_so = |facts: &Arc<Facts>| expr.is_so(facts.names(scenario)).unwrap_or(false);
-                    let first = first((before, end), |end| is_so(&Arc::new(untraced(scenario, log, end))));
+                    let first =
+                        first_true((before, end), |end| is_so(&Arc::new(untraced(scenario, log, end))));
                     let evidence = evidence(scenario, log, expr, first);
                     self.found.push(Breach { invariant: n, at: first - 1, evidence });
                     self.lasting.push(n);
@@ -181,18 +182,18 @@ impl Watch {
                 }
             }
         }
-        self.end(scenario, log, (before, end), lasted);
+        self.find_ended(scenario, log, (before, end), lasted);
         result
     }
 
     /// Finds the breaches that have ended. An expression that cannot be evaluated any more counts as lasting. The first
     /// `lasted` of them began before this step.
-    fn end(&mut self, scenario: &Scenario, log: &Log, (before, end): (usize, usize), lasted: usize) {
+    fn find_ended(&mut self, scenario: &Scenario, log: &Log, (before, end): (usize, usize), lasted: usize) {
         let Some(facts) = self.facts.as_mut().filter(|_| !self.lasting.is_empty()) else { return };
-        own(facts, scenario, log, end).only_lasting_waits = true;
+        writable(facts, scenario, log, end).only_lasting_waits = true;
         let lasting = |n: usize| match &scenario.invariants[n].never {
             NeverPlan::That(expr) => {
-                Some(expr).filter(|expr| asks_how_things_are(expr) || asks_how_much(scenario, expr))
+                Some(expr).filter(|expr| is_about_state(expr) || is_about_amounts(scenario, expr))
             }
             NeverPlan::Overlap(_) => None,
         };
@@ -203,7 +204,7 @@ impl Watch {
             // A breach that began in this step lasts to the end of the step.
             Some(_) if is_new => Some(None),
             Some(expr) => Some(Some(
-                first((before, end), |end| {
+                first_true((before, end), |end| {
                     let mut facts = untraced(scenario, log, end);
                     facts.only_lasting_waits = true;
                     is_over(expr, &Arc::new(facts))
@@ -221,13 +222,13 @@ impl Watch {
     }
 }
 
-fn asks_how_things_are(expr: &Expr) -> bool {
+fn is_about_state(expr: &Expr) -> bool {
     expr.mentions().calls.iter().any(|call| STATE_FUNCTIONS.contains(&&*call.function))
 }
 
 /// Whether an expression compares a counter with more than zero, unlike `refused > 0`: that a bill was paid twice stays
 /// true later.
-fn asks_how_much(scenario: &Scenario, expr: &Expr) -> bool {
+fn is_about_amounts(scenario: &Scenario, expr: &Expr) -> bool {
     let is_counter = |name: &str| scenario.actors.iter().any(|plan| plan.program.counters.contains(name));
     let amounts = joined(expr.source()).into_iter().filter(|part| {
         split_comparison(part).is_none_or(|(_, comparison, most)| (comparison, most) != (">", "0"))
@@ -236,7 +237,7 @@ fn asks_how_much(scenario: &Scenario, expr: &Expr) -> bool {
 }
 
 /// Facts that can be changed; if values made of the old facts still exist, new facts of the first `end` events.
-fn own<'f>(facts: &'f mut Arc<Facts>, scenario: &Scenario, log: &Log, end: usize) -> &'f mut Facts {
+fn writable<'f>(facts: &'f mut Arc<Facts>, scenario: &Scenario, log: &Log, end: usize) -> &'f mut Facts {
     if Arc::get_mut(facts).is_none() {
         *facts = Arc::new(untraced(scenario, log, end));
     }
@@ -317,24 +318,24 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
 }
 
 fn untraced(scenario: &Scenario, log: &Log, end: usize) -> Facts {
-    let mut facts = Facts::none(scenario);
+    let mut facts = Facts::empty(scenario);
     facts.tracing = false;
     facts.extend(&log.events()[..end]);
     facts
 }
 
-/// The length of the shortest prefix for which `is_so`, given that it is false for `not` events and true for `so`. By
+/// The length of the shortest prefix for which `is_so`, given that it is false for `no` events and true for `yes`. By
 /// bisection: a step may have thousands of events.
-fn first((mut not, mut so): (usize, usize), is_so: impl Fn(usize) -> bool) -> usize {
-    while so - not > 1 {
-        let middle = usize::midpoint(not, so);
+fn first_true((mut no, mut yes): (usize, usize), is_so: impl Fn(usize) -> bool) -> usize {
+    while yes - no > 1 {
+        let middle = usize::midpoint(no, yes);
         if is_so(middle) {
-            so = middle;
+            yes = middle;
         } else {
-            not = middle;
+            no = middle;
         }
     }
-    so
+    yes
 }
 
 fn evidence(scenario: &Scenario, log: &Log, expr: &Expr, end: usize) -> Vec<usize> {

@@ -184,16 +184,16 @@ impl Holding {
 
     /// One stretch for each group of actors that held a lock together: the one that lasts, or else the first.
     pub fn overlaps_by_group(&self) -> Vec<&Overlap> {
-        let mut told: Vec<&Overlap> = Vec::new();
+        let mut groups: Vec<&Overlap> = Vec::new();
         for overlap in &self.overlaps {
             let same = |known: &&mut &Overlap| known.lock == overlap.lock && known.holders == overlap.holders;
-            match told.iter_mut().find(same) {
+            match groups.iter_mut().find(same) {
                 Some(known) if overlap.end.is_none() => *known = overlap,
                 Some(_) => {}
-                None => told.push(overlap),
+                None => groups.push(overlap),
             }
         }
-        told
+        groups
     }
 
     /// The stretches of a lock, or of all locks that match the name.
@@ -212,24 +212,25 @@ impl Holding {
             }
             // A killed actor stays dead.
             EventKind::Believes { actor, .. } if self.dead.contains(actor) => Vec::new(),
-            EventKind::Believes { actor, lock, belief } => self.turn(*actor, lock, *belief, here),
-            EventKind::Sent { actor, releases, .. } => {
-                releases.iter().flat_map(|lock| self.turn(*actor, lock, Belief::Nothing, here)).collect()
-            }
+            EventKind::Believes { actor, lock, belief } => self.apply_belief(*actor, lock, *belief, here),
+            EventKind::Sent { actor, releases, .. } => releases
+                .iter()
+                .flat_map(|lock| self.apply_belief(*actor, lock, Belief::Nothing, here))
+                .collect(),
             EventKind::Fault(fault) => {
                 let Some(client) = fault.killed_client() else { return Vec::new() };
                 let dead = (0..).map(ActorId).zip(self.clients.iter());
                 let dead = dead.filter(|(_, known)| *known == client).map(|(actor, _)| actor);
-                self.die(dead.collect(), here)
+                self.mark_dead(dead.collect(), here)
             }
-            EventKind::GaveUp { actor, .. } => self.die(vec![*actor], here),
+            EventKind::GaveUp { actor, .. } => self.mark_dead(vec![*actor], here),
             _ => Vec::new(),
         }
     }
 
     /// Applies an actor's belief about a lock, if it changes whether or how the actor holds it: one that begins to
     /// share the lock ceases to hold it alone.
-    fn turn(
+    fn apply_belief(
         &mut self,
         actor: ActorId,
         lock: &str,
@@ -247,20 +248,20 @@ impl Holding {
         if shares && known.limit == Limit::default() {
             known.limit = Limit::ReadWrite;
         }
-        let mut turns = Vec::new();
+        let mut changes = Vec::new();
         if before.is_some() {
             known.now.retain(|holder| holder.actor != actor);
-            turns.push(HoldingChange { actor, lock: lock.to_owned(), holds: false });
+            changes.push(HoldingChange { actor, lock: lock.to_owned(), holds: false });
         }
         if holds {
             known.now.push(Holder { actor, since: here.0, shares });
             if known.now.len() > known.most.len() {
                 known.most = known.now.iter().map(|holder| holder.since).collect();
             }
-            turns.push(HoldingChange { actor, lock: lock.to_owned(), holds: true });
+            changes.push(HoldingChange { actor, lock: lock.to_owned(), holds: true });
         }
         self.track(lock, here);
-        turns
+        changes
     }
 
     fn limit(&self, lock: &str) -> Limit {
@@ -269,13 +270,15 @@ impl Holding {
     }
 
     /// A dead actor holds nothing, whatever it is said to believe.
-    fn die(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<HoldingChange> {
-        let mut turns = Vec::new();
+    fn mark_dead(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<HoldingChange> {
+        let mut changes = Vec::new();
         for lock in self.locks.keys().cloned().collect::<Vec<_>>() {
-            turns.extend(dead.iter().flat_map(|actor| self.turn(*actor, &lock, Belief::Nothing, here)));
+            changes.extend(
+                dead.iter().flat_map(|actor| self.apply_belief(*actor, &lock, Belief::Nothing, here)),
+            );
         }
         self.dead.extend(dead);
-        turns
+        changes
     }
 
     fn track(&mut self, name: &str, (index, at): (usize, LessonTime)) {
@@ -339,8 +342,8 @@ mod tests {
             log.add(kind);
         }
         let mut holding = Holding::default();
-        let turns = log.events().iter().enumerate().map(|(n, event)| holding.take(n, event)).last();
-        (holding, turns.expect("the first event"))
+        let changes = log.events().iter().enumerate().map(|(n, event)| holding.take(n, event)).last();
+        (holding, changes.expect("the first event"))
     }
 
     fn holds(actor: u32) -> EventKind {

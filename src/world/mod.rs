@@ -89,7 +89,7 @@ pub struct World {
     sessions: HashMap<i64, ActorId>,
     in_flight: HashMap<OpId, usize>,
     /// Whether the newest event is a stop.
-    rests: bool,
+    at_stop: bool,
 }
 
 impl World {
@@ -137,7 +137,7 @@ impl World {
         self.holding.take(index, event);
         self.now = self.now.max(event.at);
         let stops = matches!(event.kind, EventKind::Stop { .. });
-        if std::mem::replace(&mut self.rests, stops) && !stops {
+        if std::mem::replace(&mut self.at_stop, stops) && !stops {
             // The changes of the last step are shown as new until the next one begins.
             for server in &mut self.servers {
                 server.changes.clear();

@@ -113,7 +113,7 @@ fn until_forked(place: &Place) {
 }
 
 /// A lesson on the screen whose first server answers.
-fn played(place: &Place, lesson: &str) -> Terminal {
+fn open_lesson(place: &Place, lesson: &str) -> Terminal {
     let terminal = Terminal::start(place, &["play", lesson, "--no-questions"]);
     terminal.wait_for("Ready: press");
     terminal
@@ -129,7 +129,7 @@ fn a_fork_ends_with_its_lockstep() {
     ];
     let place = Place::new();
     for (name, end) in endings {
-        let mut terminal = played(&place, "oversell");
+        let mut terminal = open_lesson(&place, "oversell");
         save_slowly(&place, "redis");
         end(&mut terminal);
         terminal.ended();
@@ -141,7 +141,7 @@ fn a_fork_ends_with_its_lockstep() {
 #[test]
 fn a_fork_ends_when_lockstep_is_killed() {
     let place = Place::new();
-    let mut terminal = played(&place, "oversell");
+    let mut terminal = open_lesson(&place, "oversell");
     save_slowly(&place, "redis");
     terminal.signal(Signal::KILL);
     terminal.end();
@@ -153,7 +153,7 @@ fn a_fork_ends_when_lockstep_is_killed() {
 #[test]
 fn a_fork_ends_with_its_server() {
     let place = Place::new();
-    let mut terminal = played(&place, "oversell");
+    let mut terminal = open_lesson(&place, "oversell");
     // Before there is a fork, which has the server's name at first.
     let processes = place.processes();
     let server = processes.iter().find(|process| process.contains("redis-server"));
@@ -326,7 +326,7 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
     for n in 0..times {
         let what = match n % 10 {
             0 if n % 20 == 0 => {
-                let mut terminal = played(&place, "oversell");
+                let mut terminal = open_lesson(&place, "oversell");
                 save_slowly(&place, "redis");
                 processes += place.processes().len();
                 terminal.signal(Signal::KILL);
@@ -334,7 +334,7 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
                 "a save in the background".to_owned()
             }
             0 => {
-                let mut terminal = played(&place, "failover");
+                let mut terminal = open_lesson(&place, "failover");
                 sync_slowly(&place);
                 processes += place.processes().len();
                 terminal.signal(Signal::KILL);

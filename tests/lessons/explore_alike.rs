@@ -98,7 +98,7 @@ async fn explored(scenario: &Scenario, bounds: &Bounds) -> Explored {
 }
 
 /// Everything that must be the same, as a text.
-fn told(found: &Explored) -> String {
+fn summary(found: &Explored) -> String {
     let outcomes: Vec<String> = found
         .outcomes
         .iter()
@@ -144,8 +144,8 @@ async fn every_way_finds_the_same() {
         for (share, prune, workers) in [(true, false, 2), (true, true, 2), (false, true, 2)] {
             let other = explored(&scenario, &bounds(share, prune, workers, faults)).await;
             assert_eq!(
-                told(&plain),
-                told(&other),
+                summary(&plain),
+                summary(&other),
                 "share {share}, prune {prune}, {workers} workers\n{drawn:#?}"
             );
         }
@@ -157,7 +157,7 @@ async fn every_way_finds_the_same() {
             hosted.moves = 4;
             let (hosted, processes) =
                 (explored(&scenario, &hosted).await, explored(&scenario, &processes).await);
-            assert_eq!(told(&hosted), told(&processes), "with processes\n{drawn:#?}");
+            assert_eq!(summary(&hosted), summary(&processes), "with processes\n{drawn:#?}");
         }
     }
 }

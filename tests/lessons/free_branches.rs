@@ -34,7 +34,7 @@ async fn branch(scenario: &Scenario, past: Log) -> (Free, Branched) {
 }
 
 /// A run after the story's first steps.
-async fn told(scenario: &Scenario, steps: usize) -> Free {
+async fn after_steps(scenario: &Scenario, steps: usize) -> Free {
     let mut free = Free::of(session::open(scenario.clone(), options(), SEED));
     for _ in 0..steps {
         free.tell(Command::Step);
@@ -48,7 +48,7 @@ fn history(log: &Log) -> Vec<HistoryEntry> {
 }
 
 /// Repeats a whole run and asserts that its results and the outlook are the same.
-async fn again(scenario: &Scenario, first: &Free) -> Free {
+async fn repeated(scenario: &Scenario, first: &Free) -> Free {
     let (second, branched) = branch(scenario, first.log.clone()).await;
     assert_eq!(branched, (None, None), "{:?}", history(&first.log));
     assert_eq!(history(&second.log), history(&first.log));
@@ -79,7 +79,7 @@ fn freeze(client: &str) -> Choice {
 #[tokio::test]
 async fn crashes_frozen_processes_held_links_and_time_are_had_again() {
     let planned = planned(STOCK, "unguarded");
-    let mut first = told(&planned, 1).await;
+    let mut first = after_steps(&planned, 1).await;
     first
         .all([
             moves(0),
@@ -92,7 +92,7 @@ async fn crashes_frozen_processes_held_links_and_time_are_had_again() {
         ])
         .await;
     assert_eq!(first.outlook.actors[1].blocked, Some(Blocked::Unanswered));
-    let mut second = again(&planned, &first).await;
+    let mut second = repeated(&planned, &first).await;
     // What was in flight when the branch was made arrives in it.
     let link = LinkId::new("B", "redis");
     second.all([cause(Fault::Release { link }), moves(1)]).await;
@@ -127,9 +127,9 @@ async fn a_reply_to_a_frozen_client_passes_before_its_link_is_held_again() {
 async fn a_server_that_was_killed_is_dead_again_and_its_keys_are_gone() {
     let server = || "redis".to_owned();
     let planned = planned(STOCK, "unguarded");
-    let mut first = told(&planned, 2).await;
+    let mut first = after_steps(&planned, 2).await;
     first.all([cause(Fault::KillServer { server: server() }), moves(1)]).await;
-    let mut second = again(&planned, &first).await;
+    let mut second = repeated(&planned, &first).await;
     let restart = Fault::RestartServer { server: server() };
     assert!(second.outlook.faults.contains(&restart));
     second.all([cause(restart), moves(0)]).await;
@@ -166,10 +166,10 @@ variants:
 #[tokio::test]
 async fn a_story_that_killed_a_server_is_told_again_up_to_where_it_was_left() {
     let planned = planned(MASTERS, "killed");
-    let mut first = told(&planned, 2).await;
+    let mut first = after_steps(&planned, 2).await;
     first.moves([0]).await;
     assert_eq!(history(&first.log), [HistoryEntry::Line, HistoryEntry::Line, HistoryEntry::Choice(moves(0))]);
-    let second = again(&planned, &first).await;
+    let second = repeated(&planned, &first).await;
     assert_eq!(second.replies(), [Reply::Value("OK".into()), Reply::Value("OK".into())]);
     let server = "redis1".to_owned();
     assert!(second.outlook.faults.contains(&Fault::RestartServer { server }));
@@ -178,7 +178,7 @@ async fn a_story_that_killed_a_server_is_told_again_up_to_where_it_was_left() {
 #[tokio::test]
 async fn sessions_watches_and_notifications_are_had_again() {
     let planned = carried("zk-herd", "predecessor");
-    let mut first = told(&planned, 0).await;
+    let mut first = after_steps(&planned, 0).await;
     first.tell(Command::LeaveStory);
     first.outlook().await;
     // A has the lock, B waits for it; A's process dies, and its session ends once the server notices.
@@ -188,7 +188,7 @@ async fn sessions_watches_and_notifications_are_had_again() {
         }
     }
     first.moves([0]).await;
-    let second = again(&planned, &first).await;
+    let second = repeated(&planned, &first).await;
     let notified = |log: &Log| {
         let events = log.events().iter();
         events.filter(|event| matches!(event.kind, EventKind::Notified { .. })).count()
@@ -314,13 +314,13 @@ proptest! {
         };
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {
-            let mut first = told(&planned, story).await;
+            let mut first = after_steps(&planned, story).await;
             first.tell(Command::LeaveStory);
             first.outlook().await;
             for pick in picks {
                 choose_any(&mut first, pick).await;
             }
-            again(&planned, &first).await;
+            repeated(&planned, &first).await;
         });
     }
 }

@@ -53,7 +53,7 @@ pub struct Free {
 
 /// The result of a choice.
 #[derive(Debug, PartialEq)]
-pub enum Came {
+pub enum ChoiceResult {
     Done,
     Refused(Text),
 }
@@ -95,12 +95,12 @@ impl Free {
         free
     }
 
-    pub async fn choose(&mut self, choice: Choice) -> Came {
+    pub async fn choose(&mut self, choice: Choice) -> ChoiceResult {
         self.tell(Command::Choose(choice));
         let came = loop {
             match self.next().await {
-                Update::Stepped { .. } => break Came::Done,
-                Update::Refused(why) => break Came::Refused(why),
+                Update::Stepped { .. } => break ChoiceResult::Done,
+                Update::Refused(why) => break ChoiceResult::Refused(why),
                 _ => {}
             }
         };
@@ -111,7 +111,7 @@ impl Free {
     /// Makes choices that must be accepted.
     pub async fn all(&mut self, choices: impl IntoIterator<Item = Choice>) {
         for choice in choices {
-            assert_eq!(self.choose(choice.clone()).await, Came::Done, "{choice:?}");
+            assert_eq!(self.choose(choice.clone()).await, ChoiceResult::Done, "{choice:?}");
         }
     }
 
@@ -122,11 +122,11 @@ impl Free {
     pub async fn refused(&mut self, choice: Choice) -> String {
         let before = self.log.len();
         match self.choose(choice).await {
-            Came::Refused(Text { en, zh }) => {
+            ChoiceResult::Refused(Text { en, zh }) => {
                 assert!(!zh.is_empty() && self.log.len() == before, "nothing happened");
                 en
             }
-            Came::Done => panic!("it was done"),
+            ChoiceResult::Done => panic!("it was done"),
         }
     }
 

@@ -40,7 +40,7 @@ fn broken(scenario: &Scenario, log: &Log) -> Vec<Breach> {
 }
 
 /// The invariants of a scenario that a log breaks, as texts.
-fn told(scenario: &Scenario, log: &Log) -> Vec<String> {
+fn broken_names(scenario: &Scenario, log: &Log) -> Vec<String> {
     let breaches = broken(scenario, log);
     let never = |breach: &Breach| scenario.invariants[breach.invariant].never.to_string();
     breaches.iter().map(never).collect()
@@ -48,7 +48,7 @@ fn told(scenario: &Scenario, log: &Log) -> Vec<String> {
 
 /// Why a run does not treat its invariants as its variant promises.
 fn wrong(scenario: &Scenario, log: &Log) -> Option<String> {
-    let (expect, told) = (scenario.variant().expect, told(scenario, log));
+    let (expect, told) = (scenario.variant().expect, broken_names(scenario, log));
     let kept = told.is_empty() == (expect == Expect::Prevented);
     (!kept).then(|| format!("{}: {expect:?}, and broken are {told:?}", name(scenario)))
 }
@@ -103,7 +103,7 @@ fn each_failure_is_seen_as_what_it_is() {
             .iter()
             .find(|(scenario, _)| name(scenario) == variant)
             .unwrap_or_else(|| panic!("no {variant}"));
-        let told = told(scenario, log);
+        let told = broken_names(scenario, log);
         assert!(told.iter().any(|known| known == never), "{variant}: {told:?}");
     }
 }

@@ -9,7 +9,7 @@ use lockstep::{
 };
 
 use crate::{
-    free_support::{Came, Free, options, pass},
+    free_support::{ChoiceResult, Free, options, pass},
     place::{Answer, Place},
 };
 
@@ -149,7 +149,7 @@ async fn while_a_lesson_is_paused_its_libraries_do_nothing_and_after_a_jump_they
             tokio::time::sleep(Duration::from_secs(10)).await;
             let ticks = ticks_of_descendants() - before;
             let began = Instant::now();
-            assert_eq!(free.choose(pass(30_000)).await, Came::Done);
+            assert_eq!(free.choose(pass(30_000)).await, ChoiceResult::Done);
             let jumped = began.elapsed();
             let now = |log: &lockstep::log::Log| log.events().last().expect("events").at;
             assert!(ticks <= 30, "{lesson} {variant}: 3 % of a processor at most, servers included");

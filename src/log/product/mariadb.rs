@@ -160,7 +160,7 @@ pub(super) fn waits(statement: &str) -> Duration {
 }
 
 /// The limit that a statement sets for later waits for rows: `SET innodb_lock_wait_timeout = 3`.
-pub(super) fn limits_waits(statement: &str) -> Option<Duration> {
+pub(super) fn row_wait_limit(statement: &str) -> Option<Duration> {
     let words = words(statement);
     let limit = words.iter().position(|word| word == "INNODB_LOCK_WAIT_TIMEOUT")?;
     let seconds = words.get(limit + 1)?.parse().ok();
@@ -241,7 +241,7 @@ fn column((name, value): (&String, &Json)) -> String {
 }
 
 /// Whether a row's text, as [`Row::text`] writes it, has all the columns in `read`, with the same values.
-pub(crate) fn tells(row: &str, read: &str) -> bool {
+pub(crate) fn has_columns(row: &str, read: &str) -> bool {
     read.split(' ').all(|read| row.split(' ').any(|column| column == read))
 }
 
@@ -279,7 +279,7 @@ pub(crate) fn commits(statement: &str) -> bool {
 }
 
 /// Whether a statement has a single condition, as in `WHERE id = 1`.
-pub(crate) fn asks_for_the_key_alone(statement: &str) -> bool {
+pub(crate) fn has_one_condition(statement: &str) -> bool {
     words(statement).iter().skip_while(|word| *word != "WHERE").count() == 3
 }
 
@@ -313,7 +313,7 @@ pub(crate) fn read<'a>(
     let by_key =
         |(name, _): &&(&str, &str)| name.rsplit('/').next().is_some_and(|key| condition.contains(&key));
     let found = rows.iter().find(by_key).or_else(|| {
-        let mut alike = rows.iter().filter(|(_, row)| tells(row, &text));
+        let mut alike = rows.iter().filter(|(_, row)| has_columns(row, &text));
         alike.next().filter(|_| alike.next().is_none())
     });
     found.map(|(name, _)| ((*name).to_owned(), text))
@@ -342,7 +342,7 @@ impl Tables {
 mod tests {
     use serde_json::json;
 
-    use super::{TRAITS, check, limits_waits, waits};
+    use super::{TRAITS, check, row_wait_limit, waits};
 
     #[test]
     fn what_reaches_only_rows_is_let_through() {
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(waits("SELECT GET_LOCK('SLEEP 5', 10)").as_secs(), 10);
         assert_eq!(waits("SELECT sleep(4)").as_secs(), 4);
         assert!(waits("UPDATE good SET n = 'SLEEP(4)'").is_zero());
-        let limit = |statement: &str| limits_waits(statement).map(|limit| limit.as_secs());
+        let limit = |statement: &str| row_wait_limit(statement).map(|limit| limit.as_secs());
         assert_eq!(limit("SET autocommit = 0, innodb_lock_wait_timeout = 3"), Some(3));
         assert_eq!(limit("SELECT innodb_lock_wait_timeout FROM t LIMIT 3"), None);
     }
@@ -429,8 +429,8 @@ mod tests {
             "it could be either"
         );
         assert_eq!(named("UPDATE good SET stock = 1"), None);
-        assert!(super::asks_for_the_key_alone("UPDATE good SET stock = 2 WHERE id = 1"));
-        assert!(!super::asks_for_the_key_alone("UPDATE good SET stock = 2 WHERE id = 1 AND version = 1"));
+        assert!(super::has_one_condition("UPDATE good SET stock = 2 WHERE id = 1"));
+        assert!(!super::has_one_condition("UPDATE good SET stock = 2 WHERE id = 1 AND version = 1"));
         assert_eq!(super::brief("SELECT stock, version FROM good WHERE id = 1"), "SELECT … FROM good");
         assert_eq!(super::brief("UPDATE good SET stock = 2 WHERE id = 1"), "UPDATE good");
     }

@@ -140,9 +140,9 @@ impl Command {
     }
 
     /// The limit that it sets for later waits for rows on its connection.
-    pub fn limits_waits(&self) -> Option<Duration> {
+    pub fn row_wait_limit(&self) -> Option<Duration> {
         match self {
-            Self::Sql(statement) => mariadb::limits_waits(statement),
+            Self::Sql(statement) => mariadb::row_wait_limit(statement),
             _ => None,
         }
     }

@@ -71,7 +71,7 @@ impl SentinelNotice {
     }
 
     /// Whether two Sentinels publish the same fact with these messages.
-    pub fn is_like(&self, other: &Self) -> bool {
+    pub fn is_same_fact(&self, other: &Self) -> bool {
         match (self, other) {
             // The number of votes depends on which Sentinel was asked first.
             (Self::Agrees { server, .. }, Self::Agrees { server: same, .. }) => server == same,

@@ -164,7 +164,7 @@ impl Harness {
         let joined = self.joined().await;
         let sessions = self.explained(joined).await?;
         let locking = sessions.iter().filter(|(_, server, _)| server == FILES);
-        self.lab.know_clients(locking.map(|(.., process)| *process).collect());
+        self.lab.set_locking_clients(locking.map(|(.., process)| *process).collect());
         Ok(sessions)
     }
 
@@ -490,7 +490,7 @@ impl Harness {
     /// that would be synced with it.
     pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, RunError> {
         self.await_syncs().await?;
-        Ok(self.lab.observe_but(&self.frozen).await?)
+        Ok(self.lab.observe_except(&self.frozen).await?)
     }
 
     /// Ends the clients and the servers and waits until they are gone.

@@ -103,7 +103,7 @@ impl PendingOperations {
             (true, Command::Sql(_)) => Some(self.limits.get(&at).copied().unwrap_or(limit)),
             _ => None,
         };
-        if let Some(limit) = wire.command.limits_waits() {
+        if let Some(limit) = wire.command.row_wait_limit() {
             self.limits.insert(at, limit);
         }
         let pending = PendingOperation {

@@ -248,7 +248,7 @@ impl Director {
         let mut reported = None;
         self.longest_wait();
         loop {
-            if self.harness.lab.let_through(self.clock.now()).await {
+            if self.harness.lab.deliver_due(self.clock.now()).await {
                 self.await_delayed(path).await?;
             }
             self.hear_sentinels();

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::http::Http;
 use crate::{
     log::{Command, Reply, product::etcd::EtcdCall},
-    server::connection::{Asked, Breaks, Connection, ServerAddress, value},
+    server::connection::{Breaks, Connection, ReplyFuture, ServerAddress, value},
 };
 
 /// Connected on first use, and again after a loss, as gRPC clients do. A request in flight when the connection breaks
@@ -76,13 +76,13 @@ impl Client {
                 events.into_iter().any(|event| event["type"] == "DELETE")
                     || message["result"]["canceled"] == true
             };
-            let answer = http.follow(path, &body, is_deletion).await;
+            let answer = http.stream_until(path, &body, is_deletion).await;
             self.read(answer)
         } else {
             self.ask(path, &body, breaks).await
         };
         let answer = match answer {
-            Reply::Value(answer) => understand(call, &answer),
+            Reply::Value(answer) => parse_answer(call, &answer),
             bad => return bad,
         };
         if let (EtcdCall::Grant { .. }, Reply::Value(lease)) = (call, &answer) {
@@ -97,12 +97,12 @@ impl Client {
             // A lease that has ended meanwhile is gone as well.
             self.ask("lease/revoke", &json!({ "ID": lease["ID"] }), self.breaks).await;
         }
-        value(self.ask("kv/deleterange", &everything(), self.breaks).await).map(drop)
+        value(self.ask("kv/deleterange", &all_keys(), self.breaks).await).map(drop)
     }
 }
 
 impl Connection for Client {
-    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, breaks: Breaks) -> Asked<'a> {
+    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, breaks: Breaks) -> ReplyFuture<'a> {
         async move {
             match command {
                 Command::Etcd(call) => Some(self.carry_out(call, breaks).await),
@@ -126,7 +126,7 @@ impl Connection for Client {
 }
 
 /// A request for all keys of the server.
-pub(super) fn everything() -> Json {
+pub(super) fn all_keys() -> Json {
     json!({ "key": encoded("\0"), "range_end": encoded("\0") })
 }
 
@@ -135,7 +135,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// The end of the range of keys with a prefix (exclusive).
-fn behind(prefix: &str) -> String {
+fn prefix_end(prefix: &str) -> String {
     let mut end = prefix.as_bytes().to_vec();
     // The last byte can be incremented: UTF-8 has no byte 0xff.
     match end.last_mut() {
@@ -151,7 +151,7 @@ fn request(call: &EtcdCall) -> (&'static str, Json) {
     let created = |key: &str, revision: i64| json!([{ "key": encoded(key), "target": "CREATE", "result": "EQUAL", "create_revision": revision }]);
     let by_age = |prefix: &str, order: &str| {
         json!({
-            "key": encoded(prefix), "range_end": behind(prefix), "sort_target": "CREATE", "sort_order": order,
+            "key": encoded(prefix), "range_end": prefix_end(prefix), "sort_target": "CREATE", "sort_order": order,
         })
     };
     match call {
@@ -186,7 +186,7 @@ fn request(call: &EtcdCall) -> (&'static str, Json) {
 }
 
 /// The answer as programs see it.
-fn understand(call: &EtcdCall, answer: &Json) -> Reply {
+fn parse_answer(call: &EtcdCall, answer: &Json) -> Reply {
     let revision = || number(&answer["header"]["revision"]);
     let keys = || answer["kvs"].as_array().into_iter().flatten();
     let done = answer["succeeded"] == true;

@@ -56,7 +56,7 @@ impl Http {
 
     /// Requests a stream, and reads its messages until `last` accepts one. The rest is not read, so the connection
     /// cannot be used again.
-    pub async fn follow(
+    pub async fn stream_until(
         mut self,
         path: &str,
         body: &Json,

@@ -54,7 +54,7 @@ async fn start_all(boot: &Boot<'_>, names: &[&str]) -> Result<Vec<Server>, LabEr
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
     let servers = try_join_all(members.iter().map(|member| member.start(boot, &program, &cluster))).await?;
     if let Some(server) = servers.last() {
-        ready(&server.process, || led_by_last(&members)).await?;
+        ready(&server.process, || make_last_lead(&members)).await?;
     }
     boot.clock.set_rate(Rate::NORMAL)?;
     Ok(servers)
@@ -113,7 +113,7 @@ impl Member {
         let started = boot.start(name, Path::new(ENV), &arguments)?;
         let observer = self.observer();
         let version = ready(&started.0, || async { observer.version(id).await.ok()? }).await?;
-        SERVER.must_be_new(program, &version)?;
+        SERVER.require_version(program, &version)?;
         let product = Product::Etcd.traits().name;
         let server =
             Server::new(boot, product, version, Endpoint::Tcp(*address), started, Box::new(observer));
@@ -126,7 +126,7 @@ impl Member {
 }
 
 /// Makes the last member the leader, whichever was elected. Returns `Some` once all members know it.
-async fn led_by_last(members: &[Member]) -> Option<()> {
+async fn make_last_lead(members: &[Member]) -> Option<()> {
     let observers: Vec<EtcdObserver> = members.iter().map(Member::observer).collect();
     let statuses = try_join_all(observers.iter().map(EtcdObserver::status)).await.ok()?;
     let last = &statuses.last()?.id;
@@ -134,6 +134,6 @@ async fn led_by_last(members: &[Member]) -> Option<()> {
         return Some(());
     }
     let leader = statuses.iter().position(|status| status.leader == status.id)?;
-    observers[leader].hand_over_to(last).await.ok()?;
+    observers[leader].transfer_leadership(last).await.ok()?;
     None
 }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::timeout;
 
 use super::{
-    connection::{everything, key, number},
+    connection::{all_keys, key, number},
     http::Http,
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
         Observed, Role,
         product::etcd::{EtcdKey, EtcdKeys, EtcdMember},
     },
-    server::observe::{Look, ObserveError, Observer, within},
+    server::observe::{Observation, ObserveError, Observer, within},
 };
 
 /// How long a cluster member may take to agree with the others on its contents, in real time.
@@ -73,7 +73,7 @@ impl EtcdObserver {
     }
 
     /// Asks the leader to transfer the leadership to another member.
-    pub(super) async fn hand_over_to(&self, member: &str) -> Result<(), ObserveError> {
+    pub(super) async fn transfer_leadership(&self, member: &str) -> Result<(), ObserveError> {
         self.ask("maintenance/transfer-leadership", &json!({ "targetID": member })).await.map(drop)
     }
 
@@ -100,7 +100,7 @@ impl EtcdObserver {
 
     /// All its keys, from its own store or as agreed by the majority, and the store's revision.
     async fn keys(&self, by_itself: bool) -> Result<(BTreeMap<String, EtcdKey>, i64), ObserveError> {
-        let mut range = everything();
+        let mut range = all_keys();
         range["serializable"] = by_itself.into();
         let answer = self.ask("kv/range", &range).await?;
         let pairs = answer["kvs"].as_array().into_iter().flatten().map(key);
@@ -126,11 +126,11 @@ impl EtcdObserver {
 }
 
 impl Observer for EtcdObserver {
-    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
+    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Observation<'a, Observed> {
         async { Ok(Observed::Etcd(within(self.look()).await?)) }.boxed()
     }
 
-    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
+    fn metric<'a>(&'a self, name: &'a str) -> Observation<'a, Option<i64>> {
         async move {
             let status = within(self.ask("maintenance/status", &json!({}))).await?;
             Ok(status[name].as_str().and_then(|value| value.parse().ok()))
@@ -138,7 +138,7 @@ impl Observer for EtcdObserver {
         .boxed()
     }
 
-    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
+    fn field<'a>(&'a self, name: &'a str) -> Observation<'a, Option<String>> {
         async move {
             if name != "role" {
                 return Ok(self.metric(name).await?.map(|value| value.to_string()));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::DATABASE;
 use crate::{
     log::{Command, Reply},
-    server::connection::{Asked, Breaks, Connection, ServerAddress, value},
+    server::connection::{Breaks, Connection, ReplyFuture, ServerAddress, value},
 };
 
 /// The most rows that are read of one answer.
@@ -86,7 +86,7 @@ impl Client {
 }
 
 impl Connection for Client {
-    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, _: Breaks) -> Asked<'a> {
+    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, _: Breaks) -> ReplyFuture<'a> {
         async move {
             match command {
                 Command::Sql(statement) => Some(self.ask(statement).await),

@@ -50,7 +50,7 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
     let started = boot.start(NAME, &program, &arguments)?;
     let observer = MariadbObserver::new(&socket);
     let version = ready(&started.0, || async { observer.version().await.ok() }).await?;
-    SERVER.must_be_new(&program, &version)?;
+    SERVER.require_version(&program, &version)?;
     let product = Product::Mariadb.traits().name;
     let server = Server::new(boot, product, version, Endpoint::Unix(socket), started, Box::new(observer));
     Ok(vec![server.restartable(Launch { program, arguments })].into())

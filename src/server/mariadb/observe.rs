@@ -24,7 +24,7 @@ use crate::{
         Observed,
         product::mariadb::{Row, Tables},
     },
-    server::observe::{Look, ObserveError, Observer, Waiting, within},
+    server::observe::{Observation, ObserveError, Observer, Waiting, within},
 };
 
 /// The most rows that are read of a table.
@@ -158,11 +158,11 @@ impl MariadbObserver {
 }
 
 impl Observer for MariadbObserver {
-    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
+    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Observation<'a, Observed> {
         async { Ok(Observed::Mariadb(within(self.look()).await?)) }.boxed()
     }
 
-    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
+    fn metric<'a>(&'a self, name: &'a str) -> Observation<'a, Option<i64>> {
         async move {
             let status = within(self.ask("SHOW GLOBAL STATUS")).await?;
             let known: BTreeMap<String, &Json> =
@@ -172,7 +172,7 @@ impl Observer for MariadbObserver {
         .boxed()
     }
 
-    fn waiting(&self) -> Look<'_, Waiting> {
+    fn waiting(&self) -> Observation<'_, Waiting> {
         async {
             let status = within(self.status()).await?;
             let mut sessions: Vec<i64> = locks::waiting(&status).collect();
@@ -183,7 +183,7 @@ impl Observer for MariadbObserver {
         .boxed()
     }
 
-    fn has_ended<'a>(&'a self, sessions: &'a [i64]) -> Look<'a, bool> {
+    fn has_ended<'a>(&'a self, sessions: &'a [i64]) -> Observation<'a, bool> {
         async move {
             let there = within(self.ask("SELECT id FROM information_schema.processlist")).await?;
             Ok(!there.iter().filter_map(|row| row["id"].as_i64()).any(|id| sessions.contains(&id)))
@@ -191,7 +191,7 @@ impl Observer for MariadbObserver {
         .boxed()
     }
 
-    fn unix_millis(&self) -> Look<'_, Option<i64>> {
+    fn unix_millis(&self) -> Observation<'_, Option<i64>> {
         async {
             let now = self.ask_one("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS INTEGER) AS value").await?;
             Ok(now.and_then(|now| text(&now).parse().ok()))

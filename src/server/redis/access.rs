@@ -9,7 +9,7 @@
 use crate::server::secret::Secret;
 
 /// The user of replicas and Sentinels, and of people who know the secret: it may do everything.
-pub(crate) const KEEPER: &str = "lockstep";
+pub(crate) const ADMIN: &str = "lockstep";
 
 /// The rights of a lesson. Commands that start processes, reach other servers, load code or change the server's own
 /// files are in Redis' category `@dangerous`, together with harmless ones, which are granted by name.
@@ -38,7 +38,7 @@ pub(crate) fn users(secret: &Secret) -> String {
     // The payload of a user's RESTORE is checked before it is unpacked.
     format!(
         "user default on {password} sanitize-payload {RIGHTS} resetchannels {channels}\n\
-         user {KEEPER} on >{} ~* &* +@all\n\
+         user {ADMIN} on >{} ~* &* +@all\n\
          sanitize-dump-payload clients\nclient-output-buffer-limit normal {LONGEST_OUTPUT} 0 0\n",
         secret.secret()
     )

@@ -10,7 +10,7 @@ use crate::log::Product;
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Launch, Server, ready};
 use crate::server::redis::access::users;
-use crate::server::redis::observe::{Asked, RedisObserver};
+use crate::server::redis::observe::{InTopology, RedisObserver};
 use crate::server::redis::persistence::persistence;
 use crate::server::redis::programs::SERVER;
 
@@ -42,7 +42,7 @@ pub(crate) async fn start(
     name: &str,
     port: Option<SocketAddr>,
     extra: &str,
-    asked: Option<Asked>,
+    asked: Option<InTopology>,
 ) -> Result<Server, LabError> {
     let socket = boot.workspace.join(&format!("{name}.sock"));
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
@@ -59,7 +59,7 @@ pub(crate) async fn start(
     })
     .await?;
     let version = ready(process, || async { observer.info("redis_version").await.ok()? }).await?;
-    SERVER.must_be_new(&program, &version)?;
+    SERVER.require_version(&program, &version)?;
     let product = Product::Redis.traits().name;
     let server = Server::new(boot, product, version, Endpoint::Unix(socket), started, Box::new(observer));
     Ok(server.restartable(Launch { program, arguments }))

@@ -6,7 +6,7 @@ use redis::{PushInfo, PushKind, RedisResult, aio::MultiplexedConnection};
 use super::connection;
 use crate::{
     log::{Command, Reply},
-    server::connection::{Asked, Breaks, Connection, Notify, ServerAddress, value},
+    server::connection::{Breaks, Connection, Notify, ReplyFuture, ServerAddress, value},
 };
 
 /// A client of one Redis server: connected on first use, and again after a loss. An operation in flight when the
@@ -98,7 +98,12 @@ impl Client {
 }
 
 impl Connection for Client {
-    fn send<'a>(&'a mut self, command: &'a Command, script: Option<&'a str>, breaks: Breaks) -> Asked<'a> {
+    fn send<'a>(
+        &'a mut self,
+        command: &'a Command,
+        script: Option<&'a str>,
+        breaks: Breaks,
+    ) -> ReplyFuture<'a> {
         async move {
             let command = match (command, script) {
                 (Command::Redis(words), _) => {

@@ -10,7 +10,7 @@ use crate::lesson::Topology;
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Server, Started, free_port, on_free_ports, ready};
 use crate::server::observe::within;
-use crate::server::redis::access::KEEPER;
+use crate::server::redis::access::ADMIN;
 use crate::server::redis::replicated::{Member, members, run};
 
 /// The rate of the lesson clock until the nodes know each other: they exchange greetings every second, and a new
@@ -62,13 +62,13 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
         let _ = Rate::from_factor(BUSY_RATE).map(|rate| boot.clock.set_rate(rate));
         future::pending::<()>().await;
     };
-    let keepers = tokio::select! {
+    let admins = tokio::select! {
         joined = joined => joined?,
         () = slowed => Vec::new(),
     };
     boot.clock.set_rate(Rate::NORMAL)?;
-    for (server, keeper) in started.servers.iter().zip(&keepers) {
-        keeper.tell(server, &["CONFIG", "SET", "cluster-replica-no-failover", "no"]).await?;
+    for (server, admin) in started.servers.iter().zip(&admins) {
+        admin.tell(server, &["CONFIG", "SET", "cluster-replica-no-failover", "no"]).await?;
     }
     Ok(started)
 }
@@ -82,57 +82,57 @@ async fn join(
 ) -> Result<Vec<AdminConnection>, LabError> {
     let servers = &started.servers;
     let secret = boot.secret.secret();
-    let keepers = try_join_all(
+    let admins = try_join_all(
         servers
             .iter()
             .map(async |server| ready(&server.process, || AdminConnection::connect(server, secret)).await),
     )
     .await?;
-    let nodes = || servers.iter().zip(&keepers).enumerate();
+    let nodes = || servers.iter().zip(&admins).enumerate();
     let all = servers.len();
-    for (n, (server, keeper)) in nodes() {
+    for (n, (server, admin)) in nodes() {
         let epoch = (n + 1).to_string();
         if let Some((first, last)) = topology.slots(&server.info.name) {
-            keeper.tell(server, &["CLUSTER", "ADDSLOTSRANGE", &first.to_string(), &last.to_string()]).await?;
+            admin.tell(server, &["CLUSTER", "ADDSLOTSRANGE", &first.to_string(), &last.to_string()]).await?;
         }
-        keeper.tell(server, &["CLUSTER", "SET-CONFIG-EPOCH", &epoch]).await?;
+        admin.tell(server, &["CLUSTER", "SET-CONFIG-EPOCH", &epoch]).await?;
     }
-    for (n, (server, keeper)) in nodes() {
+    for (n, (server, admin)) in nodes() {
         for (port, bus) in &places[..n] {
-            keeper
+            admin
                 .tell(server, &["CLUSTER", "MEET", "127.0.0.1", &port.to_string(), &bus.to_string()])
                 .await?;
         }
     }
-    let each = nodes().map(async |(_, (server, keeper))| {
+    let each = nodes().map(async |(_, (server, admin))| {
         ready(&server.process, || async {
-            let known = keeper.text(&["CLUSTER", "NODES"]).await?;
+            let known = admin.text(&["CLUSTER", "NODES"]).await?;
             (known.lines().count() == all && !known.contains("handshake")).then_some(())
         })
         .await
     });
     join_all(each).await.into_iter().collect::<Result<(), _>>()?;
     let mut ids = Vec::new();
-    for (_, (server, keeper)) in nodes() {
-        ids.push(ready(&server.process, || keeper.text(&["CLUSTER", "MYID"])).await?);
+    for (_, (server, admin)) in nodes() {
+        ids.push(ready(&server.process, || admin.text(&["CLUSTER", "MYID"])).await?);
     }
-    let each = nodes().map(async |(n, (server, keeper))| {
+    let each = nodes().map(async |(n, (server, admin))| {
         // The node refuses until it has learned that the master is one, by its slots.
         if let Some(master) = topology.master_of(n) {
             let id = ids[master].as_str();
-            ready(&server.process, || async { keeper.text(&["CLUSTER", "REPLICATE", id]).await }).await?;
+            ready(&server.process, || async { admin.text(&["CLUSTER", "REPLICATE", id]).await }).await?;
         }
         ready(&server.process, || async {
-            let info = keeper.text(&["CLUSTER", "INFO"]).await?;
-            let replicas = keeper.text(&["CLUSTER", "NODES"]).await?.matches("slave").count();
+            let info = admin.text(&["CLUSTER", "INFO"]).await?;
+            let replicas = admin.text(&["CLUSTER", "NODES"]).await?.matches("slave").count();
             let up = topology.master_of(n).is_none()
-                || keeper.text(&["INFO", "replication"]).await?.contains("master_link_status:up");
+                || admin.text(&["INFO", "replication"]).await?.contains("master_link_status:up");
             (info.contains("cluster_state:ok") && replicas == topology.replicas && up).then_some(())
         })
         .await
     });
     join_all(each).await.into_iter().collect::<Result<(), _>>()?;
-    Ok(keepers)
+    Ok(admins)
 }
 
 /// A connection with the right to configure servers.
@@ -141,7 +141,7 @@ struct AdminConnection(redis::aio::MultiplexedConnection);
 impl AdminConnection {
     async fn connect(server: &Server, secret: &str) -> Option<Self> {
         let Endpoint::Unix(socket) = &server.endpoint else { return None };
-        let who = RedisConnectionInfo::default().set_username(KEEPER).set_password(secret);
+        let who = RedisConnectionInfo::default().set_username(ADMIN).set_password(secret);
         let address = ConnectionAddr::Unix(socket.clone()).into_connection_info().ok()?;
         let client = Client::open(address.set_redis_settings(who)).ok()?;
         let config = AsyncConnectionConfig::new().set_response_timeout(None);

@@ -21,7 +21,7 @@ use futures::future::try_join_all;
 use crate::lesson::Topology;
 use crate::process::LabError;
 use crate::server::boot::{Boot, Started};
-use observe::Asked;
+use observe::InTopology;
 
 /// Starts all servers of a topology at once.
 pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
@@ -32,7 +32,7 @@ pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Starte
         return cluster::start(boot, topology).await;
     }
     // A single server is not asked for its role.
-    let asked = (topology.servers.len() > 1).then(|| Asked { known: Arc::default(), cluster: false });
+    let asked = (topology.servers.len() > 1).then(|| InTopology { known: Arc::default(), cluster: false });
     let starts = topology.servers.iter().map(|name| boot::start(boot, name, None, "", asked.clone()));
     Ok(try_join_all(starts).await?.into())
 }

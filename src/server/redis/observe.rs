@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 
 use crate::clock::{LessonClock, Slot};
 use crate::log::{ClusterNode, KeyState, KeyValue, Keyspace, Observed, Role};
-use crate::server::observe::{Look, ObserveError, Observer, Waiting, within};
+use crate::server::observe::{Observation, ObserveError, Observer, Waiting, within};
 
 const LOOK: &str = include_str!("observe.lua");
 
@@ -36,7 +36,7 @@ pub(crate) type Known = Arc<HashMap<u16, String>>;
 
 /// What a server is asked besides its keys, if the lab has several servers.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct InTopology {
     pub known: Known,
     /// Whether it is a node of a cluster.
     pub cluster: bool,
@@ -54,12 +54,12 @@ impl From<RedisError> for ObserveError {
 pub(crate) struct RedisObserver {
     socket: PathBuf,
     password: Option<String>,
-    asked: Option<Asked>,
+    asked: Option<InTopology>,
     connection: Mutex<Option<MultiplexedConnection>>,
 }
 
 impl RedisObserver {
-    pub fn new(socket: &Path, password: Option<&str>, asked: Option<Asked>) -> Self {
+    pub fn new(socket: &Path, password: Option<&str>, asked: Option<InTopology>) -> Self {
         Self {
             socket: socket.to_path_buf(),
             password: password.map(str::to_owned),
@@ -70,7 +70,7 @@ impl RedisObserver {
 
     /// The reply of `ROLE`, which scripts may not call, so it is a second request.
     async fn role(&self) -> Result<Option<Role>, ObserveError> {
-        let Some(Asked { known, .. }) = &self.asked else { return Ok(None) };
+        let Some(InTopology { known, .. }) = &self.asked else { return Ok(None) };
         let answer: Vec<Value> = self.ask(&redis::cmd("ROLE")).await?;
         Ok(Some(match answer.as_slice() {
             [kind, _, Value::Int(port), ..] if text(kind) == "slave" => Role::Replica {
@@ -147,7 +147,7 @@ impl RedisObserver {
 }
 
 impl Observer for RedisObserver {
-    fn observe<'a>(&'a self, clock: &'a LessonClock, slot: Option<&'a Slot>) -> Look<'a, Observed> {
+    fn observe<'a>(&'a self, clock: &'a LessonClock, slot: Option<&'a Slot>) -> Observation<'a, Observed> {
         async move {
             let mut look = redis::cmd("EVAL_RO");
             look.arg(LOOK).arg(0).arg(KEYS).arg(ELEMENTS).arg(BYTES);
@@ -165,11 +165,11 @@ impl Observer for RedisObserver {
         .boxed()
     }
 
-    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
+    fn metric<'a>(&'a self, name: &'a str) -> Observation<'a, Option<i64>> {
         async { Ok(self.info(name).await?.and_then(|value| value.parse().ok())) }.boxed()
     }
 
-    fn waiting(&self) -> Look<'_, Waiting> {
+    fn waiting(&self) -> Observation<'_, Waiting> {
         async {
             let text: String = self.ask(redis::cmd("INFO").arg("clients")).await?;
             let number = read_info(&text, "blocked_clients").and_then(|number| number.parse().ok());
@@ -178,11 +178,11 @@ impl Observer for RedisObserver {
         .boxed()
     }
 
-    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
+    fn field<'a>(&'a self, name: &'a str) -> Observation<'a, Option<String>> {
         self.info(name).boxed()
     }
 
-    fn unix_millis(&self) -> Look<'_, Option<i64>> {
+    fn unix_millis(&self) -> Observation<'_, Option<i64>> {
         async move {
             let (seconds, micros): (i64, i64) = self.ask(&redis::cmd("TIME")).await?;
             Ok(Some(seconds * 1000 + micros / 1000))

@@ -20,9 +20,9 @@ use crate::log::LinkId;
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Started, free_port, on_free_ports, ready};
 use crate::server::link::{Link, Visitor, listener};
-use crate::server::redis::access::KEEPER;
+use crate::server::redis::access::ADMIN;
 use crate::server::redis::boot::start as start_member;
-use crate::server::redis::observe::{Asked, Known};
+use crate::server::redis::observe::{InTopology, Known};
 use crate::server::redis::sentinel::{self, Group};
 
 /// The rate of the lesson clock until the Sentinels have found each other: they exchange greetings every 2 s.
@@ -71,7 +71,7 @@ pub(super) async fn members(
         let visitors = visitors(topology, name);
         started.links.extend(Link::lay_front(front, own, &visitors, boot.clock).map_err(unlinked)?);
         let config = format!(
-            "masteruser {KEEPER}\nmasterauth {}\nbind-source-addr {}\n\
+            "masteruser {ADMIN}\nmasterauth {}\nbind-source-addr {}\n\
              repl-diskless-sync yes\nrepl-diskless-sync-delay 0\n",
             boot.secret.secret(),
             source(topology, name),
@@ -89,7 +89,7 @@ pub(super) async fn run(
     started: &mut Started,
 ) -> Result<(), LabError> {
     let starts = members.iter().map(|Member { name, own, config, known, .. }| {
-        let asked = Asked { known: Arc::clone(known), cluster };
+        let asked = InTopology { known: Arc::clone(known), cluster };
         start_member(boot, name, Some(*own), config, Some(asked))
     });
     started.servers = try_join_all(starts).await?;
@@ -131,7 +131,7 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
         sentinel::start(boot, name, addresses, group)
     });
     started.helpers = try_join_all(starts).await?;
-    know_each_other(boot, &started).await?;
+    await_discovery(boot, &started).await?;
     // How the Sentinels found each other is no part of any lesson.
     for helper in &started.helpers {
         helper.observer.notices();
@@ -140,7 +140,7 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
 }
 
 /// Waits until the replicas follow, every Sentinel knows all others, and none is still recovering from the fast start.
-async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabError> {
+async fn await_discovery(boot: &Boot<'_>, started: &Started) -> Result<(), LabError> {
     let secret = boot.secret.secret();
     for replica in &started.servers[1..] {
         ready(&replica.process, || async {
@@ -154,7 +154,7 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
     for helper in &started.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else { continue };
         ready(&helper.process, || async {
-            let seen = sentinel::seen(address, secret).await?;
+            let seen = sentinel::healthy_peers(address, secret).await?;
             (seen == (replicas, others)).then_some(())
         })
         .await?;
@@ -162,12 +162,12 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
     boot.clock.set_rate(Rate::from_factor(CALM_RATE).unwrap_or(Rate::NORMAL))?;
     for helper in &started.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else { continue };
-        ready(&helper.process, || sentinel::acts(address, secret)).await?;
+        ready(&helper.process, || sentinel::is_active(address, secret)).await?;
     }
     boot.clock.set_rate(Rate::NORMAL)?;
     for helper in &started.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else { continue };
-        ready(&helper.process, || sentinel::watch_closely(address, secret)).await?;
+        ready(&helper.process, || sentinel::set_normal_down_after(address, secret)).await?;
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use crate::clock::{LessonClock, LessonTime, Slot};
 use crate::log::{Keyspace, Observed, SentinelNotice};
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Server, ready};
-use crate::server::observe::{Look, Observer, within};
-use crate::server::redis::{access::KEEPER, observe::Known, programs::SERVER};
+use crate::server::observe::{Observation, Observer, within};
+use crate::server::redis::{access::ADMIN, observe::Known, programs::SERVER};
 
 /// The name by which the Sentinels know the master.
 const GROUP: &str = "lockstep";
@@ -55,7 +55,7 @@ pub(crate) async fn start(
         "requirepass {secret}\nsentinel sentinel-pass {secret}\nbind 127.0.0.1\nport {}\nbind-source-addr {source}\ndir \"{}\"\ndaemonize no\nlogfile \"\"\n\
          sentinel myid {}\nsentinel announce-ip 127.0.0.1\nsentinel announce-port {}\n\
          sentinel monitor {GROUP} {ip} {port} {quorum}\n\
-         sentinel auth-user {GROUP} {KEEPER}\nsentinel auth-pass {GROUP} {secret}\n\
+         sentinel auth-user {GROUP} {ADMIN}\nsentinel auth-pass {GROUP} {secret}\n\
          sentinel down-after-milliseconds {GROUP} {DOWN_AFTER_AT_BOOT_MS}\n\
          sentinel failover-timeout {GROUP} {FAILOVER_TIMEOUT_MS}\n\
          sentinel parallel-syncs {GROUP} 2\n",
@@ -110,16 +110,16 @@ async fn listen(
 }
 
 /// The number of healthy replicas of the master and of other healthy Sentinels that a Sentinel knows.
-pub(crate) async fn seen(address: SocketAddr, secret: &str) -> Option<(usize, usize)> {
-    let replicas = well(ask(address, secret, &["SENTINEL", "REPLICAS", GROUP]).await?);
-    let sentinels = well(ask(address, secret, &["SENTINEL", "SENTINELS", GROUP]).await?);
+pub(crate) async fn healthy_peers(address: SocketAddr, secret: &str) -> Option<(usize, usize)> {
+    let replicas = count_healthy(ask(address, secret, &["SENTINEL", "REPLICAS", GROUP]).await?);
+    let sentinels = count_healthy(ask(address, secret, &["SENTINEL", "SENTINELS", GROUP]).await?);
     Some((replicas, sentinels))
 }
 
 /// Whether a Sentinel acts. A Sentinel whose timer was late by 2 s of its time (during the start, by a slow disk for a
 /// tenth of that in real time) considers its clock broken and does nothing for 30 s: TILT. Redis before 7.0 cannot be
 /// configured otherwise.
-pub(crate) async fn acts(address: SocketAddr, secret: &str) -> Option<()> {
+pub(crate) async fn is_active(address: SocketAddr, secret: &str) -> Option<()> {
     // Asked twice: a pause that has just ended is noticed by the timer, only after the first answer.
     ask(address, secret, &["INFO", "sentinel"]).await?;
     let info = ask(address, secret, &["INFO", "sentinel"]).await?;
@@ -128,7 +128,7 @@ pub(crate) async fn acts(address: SocketAddr, secret: &str) -> Option<()> {
 }
 
 /// Sets the normal down-after time, which was longer while the servers started.
-pub(crate) async fn watch_closely(address: SocketAddr, secret: &str) -> Option<()> {
+pub(crate) async fn set_normal_down_after(address: SocketAddr, secret: &str) -> Option<()> {
     let after = DOWN_AFTER_MS.to_string();
     let words = ["SENTINEL", "SET", GROUP, "down-after-milliseconds", &after];
     ask(address, secret, &words).await.map(drop)
@@ -140,7 +140,7 @@ pub(crate) async fn primary(address: SocketAddr, secret: &str) -> Option<SocketA
     Some(SocketAddr::new(ip.parse().ok()?, port))
 }
 
-fn well(answer: redis::Value) -> usize {
+fn count_healthy(answer: redis::Value) -> usize {
     use std::collections::HashMap;
     let peers: Vec<HashMap<String, String>> = redis::from_redis_value(answer).unwrap_or_default();
     let flags = peers.iter().filter_map(|peer| peer.get("flags"));
@@ -163,11 +163,11 @@ struct SentinelObserver {
 }
 
 impl Observer for SentinelObserver {
-    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
+    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Observation<'a, Observed> {
         async { Ok(Observed::Redis(Keyspace::default())) }.boxed()
     }
 
-    fn metric<'a>(&'a self, _: &'a str) -> Look<'a, Option<i64>> {
+    fn metric<'a>(&'a self, _: &'a str) -> Observation<'a, Option<i64>> {
         async { Ok(None) }.boxed()
     }
 

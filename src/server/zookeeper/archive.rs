@@ -88,7 +88,7 @@ impl Archive {
     }
 
     /// Installs the archive that Java has written, and removes the ones that it replaces.
-    fn take(&self, written: &Path) -> Option<()> {
+    fn install(&self, written: &Path) -> Option<()> {
         let bytes = files::read(written, MOST_BYTES).ok()?;
         files::Output::new(&self.path).ok()?.write(|out| out.write_all(&bytes)).ok()?;
         for other in fs::read_dir(self.path.parent()?).ok()?.flatten() {
@@ -142,12 +142,12 @@ impl Training {
             let process = Arc::clone(&process);
             async move {
                 let _alone = lock;
-                if use_it(&process, address).await.is_some()
+                if exercise(&process, address).await.is_some()
                     && process.terminate().is_ok()
                     && process.exited().await == ENDED
                 {
                     // If it cannot be stored, the next lab makes it again.
-                    let _ = archive.take(&written);
+                    let _ = archive.install(&written);
                 }
             }
         });
@@ -162,7 +162,7 @@ impl Drop for Training {
 }
 
 /// Makes a server do what lessons make servers do, so that it loads the same classes.
-async fn use_it(process: &Process, address: SocketAddr) -> Option<()> {
+async fn exercise(process: &Process, address: SocketAddr) -> Option<()> {
     let observer = ZookeeperObserver::new(address, true);
     ready(process, || async { observer.connect().await.ok() }).await.ok()?;
     let server = ServerAddress {
@@ -225,7 +225,7 @@ mod tests {
         fs::write(at("zookeeper-2-other.jsa"), "").expect("written");
         let archive = Archive { path: at("zookeeper-1-new.jsa"), family: "zookeeper-1-".to_owned() };
         assert_eq!(archive.option(), None);
-        archive.take(&at("written")).expect("taken");
+        archive.install(&at("written")).expect("taken");
         assert!(archive.option().is_some() && !at("zookeeper-1-old.jsa").exists());
         assert!(at("zookeeper-2-other.jsa").exists());
         archive.discard();

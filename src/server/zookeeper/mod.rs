@@ -57,7 +57,7 @@ const BOOT_RATE: f64 = 5.0;
 pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     let (program, jars) = ((JAVA.find)(boot.search)?, zookeeper(boot.search)?);
     if let Some(found) = jars.version {
-        ZOOKEEPER.must_be_new(&jars.server, &found.to_string())?;
+        ZOOKEEPER.require_version(&jars.server, &found.to_string())?;
     }
     let archive = Archive::of(boot.search, &program, &jars.class_path);
     let mut java = Java { program, jars, archive: archive.as_ref().and_then(Archive::option) };
@@ -147,7 +147,7 @@ impl Member {
         ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
             .await?;
         let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
-        ZOOKEEPER.must_be_new(&java.jars.server, &version)?;
+        ZOOKEEPER.require_version(&java.jars.server, &version)?;
         let observer = ZookeeperObserver::new(address, class == MEMBER);
         // The observer's session is opened here and not at the first observation, because it takes a transaction
         // number: the lesson's own numbers then do not depend on when the server is observed.

@@ -16,7 +16,7 @@ use zookeeper_client::{Client, Error, SessionState};
 
 use crate::clock::{LessonClock, Slot};
 use crate::log::{Member, Observed, Role, Znode, ZnodeTree};
-use crate::server::observe::{Look, ObserveError, Observer, within};
+use crate::server::observe::{Observation, ObserveError, Observer, within};
 use crate::server::zookeeper::four_letters::{ask, read_cons, read_dump, read_mntr, read_srvr, read_wchp};
 
 /// The longest session that the lab's server grants, in lesson time.
@@ -96,14 +96,14 @@ impl ZookeeperObserver {
 
     pub(super) async fn look(&self) -> Result<ZnodeTree, ObserveError> {
         if !self.member {
-            return self.look_into().await;
+            return self.read_tree().await;
         }
         let Some((role, zxid)) = read_srvr(&ask(self.server, "srvr").await?) else {
-            return Ok(self.as_seen(Role::Looking, 0).await);
+            return Ok(self.last_seen(Role::Looking, 0).await);
         };
         // A member that has just lost its leader, or its followers, may not know that yet.
-        let Ok(Ok(mut tree)) = timeout(ANSWERS_WITHIN, self.look_into()).await else {
-            return Ok(self.as_seen(role, zxid).await);
+        let Ok(Ok(mut tree)) = timeout(ANSWERS_WITHIN, self.read_tree()).await else {
+            return Ok(self.last_seen(role, zxid).await);
         };
         let own = self.client.lock().await.as_ref().map(|Session(client)| client.session_id().0);
         let mut sessions = read_cons(&ask(self.server, "cons").await?);
@@ -112,12 +112,12 @@ impl ZookeeperObserver {
         Ok(tree)
     }
 
-    async fn as_seen(&self, role: Role, zxid: i64) -> ZnodeTree {
+    async fn last_seen(&self, role: Role, zxid: i64) -> ZnodeTree {
         let member = Some(Member { role, zxid, sessions: Vec::new() });
         ZnodeTree { nodes: self.seen.lock().await.clone(), member, ..ZnodeTree::default() }
     }
 
-    async fn look_into(&self) -> Result<ZnodeTree, ObserveError> {
+    async fn read_tree(&self) -> Result<ZnodeTree, ObserveError> {
         // Owners first: a node created after `dump` is asked for its owner; one deleted since is not listed.
         let owners = read_dump(&ask(self.server, "dump").await?);
         let nodes = async { self.nodes(&owners).await.map_err(ObserveError::from) };
@@ -135,15 +135,15 @@ impl ZookeeperObserver {
 }
 
 impl Observer for ZookeeperObserver {
-    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
+    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Observation<'a, Observed> {
         async { Ok(Observed::Zookeeper(within(self.look()).await?)) }.boxed()
     }
 
-    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
+    fn metric<'a>(&'a self, name: &'a str) -> Observation<'a, Option<i64>> {
         async move { Ok(read_mntr(&within(ask(self.server, "mntr")).await?, name)) }.boxed()
     }
 
-    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
+    fn field<'a>(&'a self, name: &'a str) -> Observation<'a, Option<String>> {
         async move {
             if name != "role" {
                 return Ok(self.metric(name).await?.map(|value| value.to_string()));

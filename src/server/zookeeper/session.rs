@@ -14,7 +14,7 @@ use crate::{
         Command, Reply,
         product::zookeeper::{Call, RECONNECTED, SUSPENDED},
     },
-    server::connection::{Asked, Breaks, Connection, Notify, ServerAddress, value},
+    server::connection::{Breaks, Connection, Notify, ReplyFuture, ServerAddress, value},
 };
 
 struct Session {
@@ -45,7 +45,7 @@ async fn open(address: &str, timeout: Duration) -> Result<Client, Error> {
 }
 
 impl Connection for Session {
-    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, _: Breaks) -> Asked<'a> {
+    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, _: Breaks) -> ReplyFuture<'a> {
         async move {
             match command {
                 Command::Zookeeper(call) => Some(self.call(call).await),

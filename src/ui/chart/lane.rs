@@ -397,7 +397,7 @@ impl Mark {
 
     /// The time until the program repeats the operation, if the note is such a wait.
     fn again(log: &Log, note: usize) -> Option<String> {
-        let event = log.events().get(note).filter(|_| log.tries_again(note))?;
+        let event = log.events().get(note).filter(|_| log.is_retry_pause(note))?;
         match &event.kind {
             EventKind::Waits { until, .. } => Some(time::wait(until.since(event.at))),
             _ => None,

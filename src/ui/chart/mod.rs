@@ -298,7 +298,7 @@ impl Chart {
                 self.compare((x, index));
             }
             EventKind::Sentinel { sentinel, notice } => {
-                if !log.say_alike(index, index).is_empty() {
+                if !log.same_notice_from(index, index).is_empty() {
                     self.wire.push(WireRow::new(index));
                 }
                 if let Some(truth) = notice.server().and_then(|server| self.truth(server)) {
@@ -474,7 +474,7 @@ impl Chart {
     /// Whether a server holds the read value under a name.
     fn tells(&self, name: &str, read: &str) -> bool {
         let mut values = self.truths.iter().flat_map(Truth::values);
-        values.any(|(known, held)| known == name && mariadb::tells(held, read))
+        values.any(|(known, held)| known == name && mariadb::has_columns(held, read))
     }
 
     /// Handles a counter that grew because of a value that was read: it oversold if the value has changed.
@@ -511,7 +511,7 @@ impl Chart {
             let values = self.truths.iter().flat_map(Truth::values);
             let values: Vec<(&str, &str)> = values.collect();
             let is = |key: &str, read: &str| {
-                values.iter().any(|(known, held)| *known == key && mariadb::tells(held, read))
+                values.iter().any(|(known, held)| *known == key && mariadb::has_columns(held, read))
             };
             lane.compare(has, is, here);
         }

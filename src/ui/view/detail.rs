@@ -128,7 +128,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             Role::Danger,
         ),
         EventKind::Sentinel { notice, .. } => {
-            let who = scene.log.say_alike(event, scene.world.position);
+            let who = scene.log.same_notice_from(event, scene.world.position);
             (words::sentinels_say(&who, notice, scene.lang), Role::Warning)
         }
         EventKind::State(state) => (words::SEEN.with(scene.lang, &[&state.server]), Role::Text),

@@ -130,7 +130,7 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
 /// The sender, with the server if there are several.
 fn who(scene: &Scene<'_>, row: &WireRow) -> String {
     if let Some(EventKind::Sentinel { .. }) = scene.event(row.event) {
-        return words::sentinels(&scene.log.say_alike(row.event, scene.world.position), scene.lang);
+        return words::sentinels(&scene.log.same_notice_from(row.event, scene.world.position), scene.lang);
     }
     let Some(actor) = actor(scene, row) else { return String::new() };
     let member = scene.world.actor(actor).filter(|_| row.count > 1);

@@ -11,35 +11,35 @@ const DIGITS: usize = 16;
 
 /// The random values that have occurred in one run, in the order of their first occurrence.
 #[derive(Debug, Default)]
-pub(crate) struct Drawn(Vec<String>);
+pub(crate) struct RandomValues(Vec<String>);
 
-impl Drawn {
+impl RandomValues {
     /// A text with each random value replaced by the number of its first occurrence.
-    pub(crate) fn without_chance(&mut self, text: &str) -> String {
-        let (mut told, mut word) = (String::new(), String::new());
+    pub(crate) fn without_random(&mut self, text: &str) -> String {
+        let (mut out, mut word) = (String::new(), String::new());
         for c in text.chars().map(Some).chain([None]) {
             match c {
                 Some(c) if c.is_ascii_alphanumeric() || "+/=_-".contains(c) => word.push(c),
                 c => {
-                    self.tell_word(mem::take(&mut word), &mut told);
-                    told.extend(c);
+                    self.push_word(mem::take(&mut word), &mut out);
+                    out.extend(c);
                 }
             }
         }
-        told
+        out
     }
 
-    fn tell_word(&mut self, word: String, told: &mut String) {
+    fn push_word(&mut self, word: String, out: &mut String) {
         if is_base64(&word) {
-            return self.tell_drawn(word, told);
+            return self.push_random(word, out);
         }
         let mut run = String::new();
         for c in word.chars().map(Some).chain([None]) {
             match c {
                 Some(c) if c.is_ascii_hexdigit() || c == '-' => run.push(c),
                 c => {
-                    self.tell(mem::take(&mut run), told);
-                    told.extend(c);
+                    self.push_run(mem::take(&mut run), out);
+                    out.extend(c);
                 }
             }
         }
@@ -47,28 +47,28 @@ impl Drawn {
 
     /// The same for the children of a znode, sorted: ZooKeeper lists them in no fixed order.
     pub(crate) fn children(&mut self, children: &[Value]) -> String {
-        let told = children.iter().map(|child| self.without_chance(&child.to_string()));
-        let mut told: Vec<String> = told.collect();
-        told.sort_unstable();
-        format!("[{}]", told.join(","))
+        let out = children.iter().map(|child| self.without_random(&child.to_string()));
+        let mut out: Vec<String> = out.collect();
+        out.sort_unstable();
+        format!("[{}]", out.join(","))
     }
 
-    fn tell(&mut self, run: String, told: &mut String) {
+    fn push_run(&mut self, run: String, out: &mut String) {
         // A number without letters may be a time or a sum, and must be compared.
         if run.chars().filter(char::is_ascii_hexdigit).count() < DIGITS
             || !run.chars().any(|c| c.is_ascii_alphabetic())
         {
-            return told.push_str(&run);
+            return out.push_str(&run);
         }
-        self.tell_drawn(run, told);
+        self.push_random(run, out);
     }
 
-    fn tell_drawn(&mut self, run: String, told: &mut String) {
+    fn push_random(&mut self, run: String, out: &mut String) {
         let number = self.0.iter().position(|known| *known == run).unwrap_or_else(|| {
             self.0.push(run);
             self.0.len() - 1
         });
-        let _ = write!(told, "(random {})", number + 1);
+        let _ = write!(out, "(random {})", number + 1);
     }
 }
 
@@ -89,7 +89,7 @@ fn is_base64(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Drawn, is_base64};
+    use super::{RandomValues, is_base64};
 
     #[test]
     fn tokens_of_base64_are_told_from_names() {
@@ -110,20 +110,20 @@ mod tests {
         ] {
             assert!(!is_base64(name), "{name}");
         }
-        let mut drawn = Drawn::default();
+        let mut drawn = RandomValues::default();
         let set = |token: &str| format!("SET lock:lock {token} NX EX 3");
-        assert_eq!(drawn.without_chance(&set("gQLoZ1l+nUCuAo2cQpslKfN7")), set("(random 1)"));
-        assert_eq!(drawn.without_chance(&set("E3T/r4RyeZOaWbwt3ZvIeT1n")), set("(random 2)"));
+        assert_eq!(drawn.without_random(&set("gQLoZ1l+nUCuAo2cQpslKfN7")), set("(random 1)"));
+        assert_eq!(drawn.without_random(&set("E3T/r4RyeZOaWbwt3ZvIeT1n")), set("(random 2)"));
     }
 
     #[test]
     fn what_is_drawn_at_random_is_told_by_when_it_was_first_seen() {
         let order = |tokens: [&str; 2]| {
-            let mut drawn = Drawn::default();
+            let mut drawn = RandomValues::default();
             let [one, other] = tokens;
             let set = |token: &str| format!("SET lock {token} NX PX 3000");
             let texts = [set(one), set(other), format!("/lock/_c_{one}-lock-0000000001")];
-            texts.map(|text| drawn.without_chance(&text))
+            texts.map(|text| drawn.without_random(&text))
         };
         let first = order(["27cdb3a4d6f511ef8ac62c5b0b6b9d8a", "b2f4ad3e-97c5-4d2e-9b7a-1d0f6f0f3a11"]);
         assert_eq!(first[0], "SET lock (random 1) NX PX 3000");
@@ -133,6 +133,6 @@ mod tests {
         let one_for_both = order(["27cdb3a4d6f511ef8ac62c5b0b6b9d8a"; 2]);
         assert_ne!(one_for_both[1], first[1], "two that are the same stay the same");
         let numbers = "SET stock 1764000000 0.1234567890123456789";
-        assert_eq!(Drawn::default().without_chance(numbers), numbers);
+        assert_eq!(RandomValues::default().without_random(numbers), numbers);
     }
 }

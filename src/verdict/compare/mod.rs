@@ -7,7 +7,7 @@ pub(crate) mod moves;
 pub(crate) mod timeline;
 
 pub use difference::{Difference, What, first_difference};
-pub(crate) use drawn::Drawn;
+pub(crate) use drawn::RandomValues;
 pub use moves::{Consequence, Move, moves};
 pub use timeline::{Slot, Timeline};
 

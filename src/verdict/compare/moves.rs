@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::drawn::Drawn;
+use super::drawn::RandomValues;
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Command, EventKind, Log, OpId, Reply},
@@ -34,7 +34,7 @@ pub struct Move {
     drains: i64,
     pub reply: Option<Arc<Reply>>,
     /// Command and reply as texts, without random values.
-    without_chance: [String; 2],
+    without_random: [String; 2],
     /// What the actor believed and counted because of the move: before a wait for time to pass and before its next
     /// move. What it does after a wait follows from the wait.
     pub outcome: Vec<Consequence>,
@@ -56,7 +56,7 @@ impl Move {
     /// random values of the program.
     pub fn same_command(&self, other: &Self) -> bool {
         without_tokens(&self.wire) == without_tokens(&other.wire)
-            || self.without_chance[0] == other.without_chance[0]
+            || self.without_random[0] == other.without_random[0]
     }
 
     /// Whether both replies are the same, except for owner tokens, a znode's bookkeeping, and the elapsed milliseconds
@@ -69,7 +69,7 @@ impl Move {
                     let later = self.at.as_millis().abs_diff(other.at.as_millis());
                     mine.abs_diff(its) <= NEAR_MILLIS.unsigned_abs() + later
                 }
-                _ => plain(mine) == plain(its) || self.without_chance[1] == other.without_chance[1],
+                _ => plain(mine) == plain(its) || self.without_random[1] == other.without_random[1],
             },
             (Some(Reply::Error { code: mine, .. }), Some(Reply::Error { code: its, .. })) => mine == its,
             // However a reply was lost, its outcome is unknown.
@@ -86,7 +86,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
     let mut sent: HashMap<OpId, usize> = HashMap::new();
     // The move of each actor that may still have consequences.
     let mut open: HashMap<ActorId, usize> = HashMap::new();
-    let mut drawn = Drawn::default();
+    let mut drawn = RandomValues::default();
     for (event, at, kind) in log.events().iter().enumerate().map(|(n, e)| (n, e.at, &e.kind)) {
         match kind {
             EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
@@ -106,7 +106,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
                 }
                 let nth = times.entry((*actor, label)).or_default();
                 open.insert(*actor, moves.len());
-                let without_chance = [drawn.without_chance(&wire), String::new()];
+                let without_random = [drawn.without_random(&wire), String::new()];
                 moves.push(Move {
                     who: log.name(*actor).to_owned(),
                     label: label.clone(),
@@ -116,7 +116,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
                     wire,
                     drains,
                     reply: None,
-                    without_chance,
+                    without_random,
                     outcome: Vec::new(),
                 });
                 *nth += 1;
@@ -125,9 +125,9 @@ pub fn moves(log: &Log) -> Vec<Move> {
                 if let Some(of) = sent.get(op) {
                     moves[*of].reply = Some(Arc::clone(reply));
                     if let Reply::Value(value) = &**reply {
-                        moves[*of].without_chance[1] = match plain(value) {
+                        moves[*of].without_random[1] = match plain(value) {
                             Value::Array(children) if moves[*of].label == "ls" => drawn.children(&children),
-                            value => drawn.without_chance(&value.to_string()),
+                            value => drawn.without_random(&value.to_string()),
                         };
                     }
                 }

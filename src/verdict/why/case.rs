@@ -133,13 +133,13 @@ impl<'a> Case<'a> {
         if write.access != Access::Set {
             return write.number;
         }
-        self.words(write.worded).get(2)?.parse().ok()
+        self.words(write.command_sent).get(2)?.parse().ok()
     }
 
     fn counted_before(&self, one: &Effect, other: &Effect) -> bool {
         let (Some(first), Some(second)) = (one.number, other.number) else { return false };
         let mut steps = self.touched(&one.key).filter(|effect| writes(effect)).map(|effect| {
-            match self.words(effect.worded).first().map(String::as_str) {
+            match self.words(effect.command_sent).first().map(String::as_str) {
                 Some("DECR") => Some(-1),
                 Some("INCR") => Some(1),
                 _ => None,
@@ -181,18 +181,18 @@ impl<'a> Case<'a> {
 /// command but not after it, although it had not expired.
 fn seen_deleted(events: &[Event]) -> Vec<Effect> {
     let mut held: BTreeMap<&str, &Keyspace> = BTreeMap::new();
-    let mut sent: BTreeMap<OpId, Done<'_>> = BTreeMap::new();
-    let mut done: Vec<Done<'_>> = Vec::new();
+    let mut sent: BTreeMap<OpId, Executed<'_>> = BTreeMap::new();
+    let mut done: Vec<Executed<'_>> = Vec::new();
     let mut deleted = Vec::new();
     for (n, event) in events.iter().enumerate() {
         match &event.kind {
             EventKind::Chose(_) => done.clear(),
             EventKind::Sent { op, actor, server, command, .. } => {
                 let keys = may_delete(command);
-                sent.insert(*op, Done { actor: *actor, sent: n, replied: n, server, keys });
+                sent.insert(*op, Executed { actor: *actor, sent: n, replied: n, server, keys });
             }
             EventKind::Replied { op, .. } => {
-                done.extend(sent.remove(op).map(|done| Done { replied: n, ..done }));
+                done.extend(sent.remove(op).map(|done| Executed { replied: n, ..done }));
             }
             EventKind::State(ServerState { server, observed: Observed::Redis(now) }) => {
                 let before = held.insert(server, now);
@@ -221,7 +221,7 @@ fn seen_deleted(events: &[Event]) -> Vec<Effect> {
 fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
     let is_script =
         |event: &Event| matches!(&event.kind, EventKind::Sent { command: Command::Script { .. }, .. });
-    if effect.access != Access::Deleted || !events.get(effect.worded).is_some_and(is_script) {
+    if effect.access != Access::Deleted || !events.get(effect.command_sent).is_some_and(is_script) {
         return false;
     }
     let sent = |event: &Event| matches!(&event.kind, EventKind::Sent { .. });
@@ -246,7 +246,7 @@ fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
 }
 
 /// A command that was carried out.
-struct Done<'a> {
+struct Executed<'a> {
     actor: ActorId,
     sent: usize,
     replied: usize,
@@ -254,13 +254,13 @@ struct Done<'a> {
     keys: &'a [String],
 }
 
-impl Done<'_> {
+impl Executed<'_> {
     fn deletes(&self, key: &str) -> Effect {
         Effect {
             actor: self.actor,
             sent: self.sent,
             replied: self.replied,
-            worded: self.sent,
+            command_sent: self.sent,
             server: self.server.to_owned(),
             key: key.to_owned(),
             access: Access::Deleted,

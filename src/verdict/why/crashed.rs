@@ -16,12 +16,15 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     });
     let (crash, client) = crash?;
     let mut asked = breach.evidence.iter().copied();
-    let worded = asked.rfind(|n| case.sender(*n).is_some_and(|actor| case.client(actor) == client))?;
+    let command_sent = asked.rfind(|n| case.sender(*n).is_some_and(|actor| case.client(actor) == client))?;
     // In a transaction, `EXEC` is the command that set it.
-    let set = case.effects.iter().find(|effect| effect.worded == worded && effect.access == Access::Set);
+    let set = case
+        .effects
+        .iter()
+        .find(|effect| effect.command_sent == command_sent && effect.access == Access::Set);
     let (first, key) = match set {
         Some(set) => (set.sent, set.key.clone()),
-        None => (worded, case.sent(worded)?.arguments().next()?.to_owned()),
+        None => (command_sent, case.sent(command_sent)?.arguments().next()?.to_owned()),
     };
     let mut done = case.touched(&key).rev();
     let renewal = done.find(|effect| {

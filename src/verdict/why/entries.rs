@@ -11,15 +11,15 @@ use crate::{
 /// The `Sent` event of the command that removed what `set` had added to a collection: the last command before the
 /// server was seen without it, up to the first observation after `until`.
 pub(crate) fn taken_out(case: &Case<'_>, set: &Effect, until: usize) -> Option<usize> {
-    let (seen, own) = put(case, set)?;
-    let (gone, _) = looks(case, &set.server, seen).find(|(_, keyspace)| {
+    let (seen, own) = added(case, set)?;
+    let (gone, _) = observations(case, &set.server, seen).find(|(_, keyspace)| {
         let now = entries(keyspace, &set.key);
         !own.iter().all(|entry| now.contains(entry))
     })?;
     // The expiry of the key removes all its entries.
     let end = case.keyspace_at(&set.server, gone)?.keys.get(&set.key)?.expires_at;
     let is_over = end.is_some_and(|end| end <= case.events[gone].at);
-    if is_over || looks(case, &set.server, until).next()?.0 < gone {
+    if is_over || observations(case, &set.server, until).next()?.0 < gone {
         return None;
     }
     let mut done = case.effects.iter().rev().filter(|effect| effect.key == set.key && writes(effect));
@@ -31,23 +31,23 @@ pub(crate) fn taken_out(case: &Case<'_>, set: &Effect, until: usize) -> Option<u
 pub(crate) fn is_kept(case: &Case<'_>, set: &Effect, other: &Effect) -> bool {
     let Some(keyspace) = case.keyspace_at(&set.server, other.sent) else { return false };
     if let Some(KeyValue::String(value)) = keyspace.keys.get(&set.key).map(|key| &key.value) {
-        return set.access == Access::Set && case.words(set.worded).contains(value);
+        return set.access == Access::Set && case.words(set.command_sent).contains(value);
     }
     let now = entries(keyspace, &set.key);
-    put(case, set).is_some_and(|(_, own)| own.iter().all(|entry| now.contains(entry)))
+    added(case, set).is_some_and(|(_, own)| own.iter().all(|entry| now.contains(entry)))
 }
 
 /// The entries that a command added to a collection, and the event in which they were first seen.
-fn put<'a>(case: &Case<'a>, set: &Effect) -> Option<(usize, BTreeSet<&'a str>)> {
+fn added<'a>(case: &Case<'a>, set: &Effect) -> Option<(usize, BTreeSet<&'a str>)> {
     let before = case.keyspace_at(&set.server, set.sent).map(|before| entries(before, &set.key));
     let before = before.unwrap_or_default();
-    let (seen, after) = looks(case, &set.server, set.replied).next()?;
+    let (seen, after) = observations(case, &set.server, set.replied).next()?;
     let own: BTreeSet<&str> = entries(after, &set.key).difference(&before).copied().collect();
     (!own.is_empty()).then_some((seen, own))
 }
 
 /// The observed contents of a Redis server, from an event on.
-fn looks<'a, 'n>(
+fn observations<'a, 'n>(
     case: &Case<'a>,
     name: &'n str,
     from: usize,

@@ -58,16 +58,16 @@ impl Pair<'_, '_> {
     fn explain(&self) -> Option<Why> {
         let swapped = Pair { first: self.second, second: self.first, ..*self };
         self.mutex()
-            .or_else(|| self.lost(false))
+            .or_else(|| self.loss(false))
             // With a majority of servers each server is asked at another time: the one that got a key first may have
             // come to believe last.
-            .or_else(|| swapped.lost(true))
+            .or_else(|| swapped.loss(true))
             .or_else(|| self.looked_too_early())
     }
 
     /// The first holder had lost the lock before the second got it; with `only_same`, only on a server on which both
     /// have set the same key.
-    fn lost(&self, only_same: bool) -> Option<Why> {
+    fn loss(&self, only_same: bool) -> Option<Why> {
         let mine = self.settings(self.first);
         let theirs = self.settings(self.second);
         let same =
@@ -82,7 +82,7 @@ impl Pair<'_, '_> {
                 there.or_else(|| theirs.iter().rev().find(|other| other.key == set.key)).or(theirs.last())?;
             // In a queue each holder has a key of its own, and the second got the lock when it saw that the first one's
             // was gone.
-            let turn = (granted.key != set.key).then(|| self.turn(granted));
+            let turn = (granted.key != set.key).then(|| self.last_request(granted));
             let granted = turn.as_ref().unwrap_or(granted);
             if granted.key == set.key && granted.sent < set.sent && set.replied < granted.replied {
                 // The second to believe had asked first, but its reply was delayed, or its server was frozen and
@@ -172,7 +172,7 @@ impl Pair<'_, '_> {
 
     /// Whether a command checks a key again in the same step in which it writes, as a script may and `NX` does.
     fn looks_again(&self, act: &Effect, key: &str) -> bool {
-        match self.case.sent(act.worded) {
+        match self.case.sent(act.command_sent) {
             Some(Command::Redis(words)) => {
                 let conditional =
                     |word: &String| ["NX", "SETNX"].iter().any(|nx| word.eq_ignore_ascii_case(nx));
@@ -183,11 +183,11 @@ impl Pair<'_, '_> {
     }
 
     /// The last request of the second holder before it came to believe, instead of the one by which it queued.
-    fn turn(&self, queued: &Effect) -> Effect {
+    fn last_request(&self, queued: &Effect) -> Effect {
         let (actor, believed) = self.second;
         let is_its = |n: &usize| self.case.sender(*n) == Some(actor);
         let sent = (queued.sent..believed).rev().find(is_its).unwrap_or(queued.sent);
-        Effect { sent, worded: sent, replied: believed, ..queued.clone() }
+        Effect { sent, command_sent: sent, replied: believed, ..queued.clone() }
     }
 
     /// What an actor had set for the lock when it came to believe: everything since it last believed that it does not
@@ -314,7 +314,7 @@ impl Loss<'_, '_> {
                 let anew =
                     || (self.granted.key == self.set.key && !self.let_go()).then_some(self.granted.sent);
                 let gone = crashed.or_else(anew).filter(|_| ephemeral && !self.let_go())?;
-                return match self.case.sent(self.set.worded) {
+                return match self.case.sent(self.set.command_sent) {
                     Some(Command::Etcd(_)) => Some(self.lease_ended(gone)),
                     _ => Some((Kind::SessionEnded, gone)),
                 };
@@ -377,7 +377,7 @@ impl Loss<'_, '_> {
             let at = self.case.events[sent].at.as_millis();
             Some(LessonTime::from_millis(at.checked_add(millis)?))
         };
-        let words = self.case.words(self.set.worded);
+        let words = self.case.words(self.set.command_sent);
         let mut end = lease(words).and_then(|millis| after(self.set.sent, millis));
         let renewals = self.case.touched(&self.set.key).filter(|effect| {
             effect.access == Access::Expiry
@@ -386,7 +386,7 @@ impl Loss<'_, '_> {
                 && effect.replied < self.granted.sent
         });
         for renewal in renewals {
-            let words = self.case.words(renewal.worded);
+            let words = self.case.words(renewal.command_sent);
             let number = || words.get(2)?.parse::<i64>().ok();
             end = match words.first()?.to_ascii_uppercase().as_str() {
                 "PEXPIRE" => after(renewal.sent, number()?),
@@ -443,7 +443,7 @@ impl Loss<'_, '_> {
     /// The key in a server's observed contents, if it has the value that was requested. Values set by a script, and
     /// values other than strings, are not compared.
     fn own<'k>(&self, keyspace: &'k Keyspace) -> Option<&'k KeyState> {
-        let words = self.case.words(self.set.worded);
+        let words = self.case.words(self.set.command_sent);
         let key = keyspace.keys.get(&self.set.key)?;
         let is_another = match &key.value {
             KeyValue::String(value) => {

@@ -19,7 +19,7 @@ pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
     stopped(&case)
         .or_else(|| waits_for_itself(&case))
         .or_else(|| left_behind(&case))
-        .or_else(|| never_told(&case))
+        .or_else(|| never_notified(&case))
 }
 
 /// An actor that gave up, or still asks, had got the lock without knowing: the key still holds what its own command has
@@ -107,12 +107,12 @@ fn outlives(case: &Case<'_>, last: &Effect, (crash, end): (usize, LessonTime)) -
 }
 
 /// An actor waits for a notification of a znode.
-fn never_told(case: &Case<'_>) -> Option<Text> {
+fn never_notified(case: &Case<'_>) -> Option<Text> {
     let chosen = case.events.iter().rev().filter_map(|event| match &event.kind {
         EventKind::Chose(Choice::Move { actor }) => Some(*actor),
         _ => None,
     });
-    let mut waiting = chosen.filter(|actor| waits_to_be_told(case, *actor));
+    let mut waiting = chosen.filter(|actor| awaits_notification(case, *actor));
     let actor = waiting.next()?;
     let asked = case
         .events
@@ -120,14 +120,15 @@ fn never_told(case: &Case<'_>) -> Option<Text> {
         .rposition(|event| matches!(&event.kind, EventKind::Sent { actor: known, .. } if *known == actor))?;
     let Command::Zookeeper(call) = case.sent(asked)? else { return None };
     let path = call.path();
-    let told = case.touched(path).rev().find(|effect| effect.access != Access::Read && effect.actor != actor);
-    let gone = told.filter(|effect| effect.access == Access::Deleted && effect.replied < asked);
-    Some(words::never_told(case, asked, path, gone.map(|effect| effect.sent)))
+    let change =
+        case.touched(path).rev().find(|effect| effect.access != Access::Read && effect.actor != actor);
+    let gone = change.filter(|effect| effect.access == Access::Deleted && effect.replied < asked);
+    Some(words::never_notified(case, asked, path, gone.map(|effect| effect.sent)))
 }
 
 /// Whether an unfinished program waits for a notification, as far as the log shows it: after its last command it was
 /// chosen for a move and sent nothing.
-fn waits_to_be_told(case: &Case<'_>, actor: ActorId) -> bool {
+fn awaits_notification(case: &Case<'_>, actor: ActorId) -> bool {
     let last =
         |wanted: &dyn Fn(&EventKind) -> bool| case.events.iter().rposition(|event| wanted(&event.kind));
     let over = last(&|kind| matches!(kind, EventKind::Finished { actor: known } if *known == actor));
@@ -187,7 +188,7 @@ fn left_behind(case: &Case<'_>) -> Option<Text> {
             let is_its = case.touched(&last.key).rev().find(|effect| writes(effect)) == Some(last);
             is_its
                 && matches!(last.access, Access::Set | Access::Changed)
-                && lease(case.words(last.worded)).is_none()
+                && lease(case.words(last.command_sent)).is_none()
         }
     };
     stays.then(|| words::crashed(case, last.sent, crashed::next_command(case, last.actor, crash).as_deref()))

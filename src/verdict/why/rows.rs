@@ -40,7 +40,7 @@ pub(crate) fn effects(events: &[Event]) -> Vec<Effect> {
                             actor: *actor,
                             sent: at,
                             replied: n,
-                            worded: at,
+                            command_sent: at,
                             server: server.to_owned(),
                             key: row.to_owned(),
                             access,
@@ -68,7 +68,7 @@ fn touched<'r>(
     let Command::Sql(statement) = command else { return None };
     let access = mariadb::access(statement)?;
     // An `UPDATE` answers the number of rows that changed: 0 if it writes the value that a row already has.
-    let found = reply.as_i64() != Some(0) || mariadb::asks_for_the_key_alone(statement);
+    let found = reply.as_i64() != Some(0) || mariadb::has_one_condition(statement);
     let row = mariadb::named_by_key(statement, known?.iter().copied())?;
     found.then_some((row, access))
 }

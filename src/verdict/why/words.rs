@@ -177,7 +177,7 @@ pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool) -> Text 
 
 /// An actor waits for a notification of a path, but set its watch too late or not at all, or no client is left that
 /// could change the path. `gone`: the command that deleted the node before.
-pub(crate) fn never_told(case: &Case<'_>, asked: usize, path: &str, gone: Option<usize>) -> Text {
+pub(crate) fn never_notified(case: &Case<'_>, asked: usize, path: &str, gone: Option<usize>) -> Text {
     let (who, look) = (case.sender_name(asked), case.command(asked));
     match gone {
         Some(sent) => {

@@ -9,7 +9,7 @@ use crate::{
 
 /// How a command's reply is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verb {
+pub(crate) enum ReplyKind {
     Plain,
     /// A script: it may have done only part of what it can do.
     Script,
@@ -25,7 +25,7 @@ pub(crate) enum Verb {
 
 /// An effect that a command may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Act {
+pub(crate) struct PossibleEffect {
     pub key: String,
     pub access: Access,
     /// The value that the key is set to.
@@ -35,43 +35,50 @@ pub(crate) struct Act {
     /// Whether the reply has the key's real name: `create -s`.
     pub named_by_reply: bool,
     /// For commands that return the old value and not whether they succeeded: what must have existed before.
-    pub before: Option<Before>,
+    pub requires: Option<Precondition>,
 }
 
 /// What must exist for a command to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum Precondition {
     Anything,
     Nothing,
     Something,
 }
 
-impl Act {
+impl PossibleEffect {
     fn new(key: &str, access: Access) -> Self {
-        Self { key: key.to_owned(), access, value: None, lease_ms: None, named_by_reply: false, before: None }
+        Self {
+            key: key.to_owned(),
+            access,
+            value: None,
+            lease_ms: None,
+            named_by_reply: false,
+            requires: None,
+        }
     }
 
     /// Whether the reply shows that it was done.
     ///
     /// The reply of a script is its author's choice. By convention 0, nil and negative numbers mean "nothing done", and
     /// are read so, except where a script counts down: 0 may be what is left after a `DECR`.
-    pub(crate) fn done(&self, verb: Verb, reply: &Reply) -> bool {
+    pub(crate) fn done(&self, reply_kind: ReplyKind, reply: &Reply) -> bool {
         let Reply::Value(value) = reply else { return false };
-        match self.before {
+        match self.requires {
             None => {}
-            Some(Before::Anything) => return true,
-            Some(Before::Nothing) => return value.is_null(),
-            Some(Before::Something) => return !value.is_null(),
+            Some(Precondition::Anything) => return true,
+            Some(Precondition::Nothing) => return value.is_null(),
+            Some(Precondition::Something) => return !value.is_null(),
         }
         let number = value.as_i64();
-        match (verb, self.access) {
-            (_, Access::Read) | (Verb::Plain, Access::Changed) => true,
-            (Verb::Lock, _) => value.is_null(),
+        match (reply_kind, self.access) {
+            (_, Access::Read) | (ReplyKind::Plain, Access::Changed) => true,
+            (ReplyKind::Lock, _) => value.is_null(),
             (_, Access::Deleted | Access::Expiry) => {
                 number.is_none_or(|number| number > 0) && !value.is_null()
             }
-            (Verb::Script | Verb::Countdown, _) => {
-                let least = i64::from(verb == Verb::Script);
+            (ReplyKind::Script | ReplyKind::Countdown, _) => {
+                let least = i64::from(reply_kind == ReplyKind::Script);
                 !value.is_null() && *value != false && number.is_none_or(|number| number >= least)
             }
             // `SET … NX` answers nil, `SETNX` answers 0.
@@ -84,40 +91,43 @@ impl Act {
 pub(crate) fn parse(
     command: &Command,
     scripts: &BTreeMap<String, Vec<(String, ScriptKey)>>,
-) -> (Verb, Vec<Act>) {
+) -> (ReplyKind, Vec<PossibleEffect>) {
     match command {
         Command::Redis(words) => match words.split_first() {
-            None => (Verb::Plain, Vec::new()),
+            None => (ReplyKind::Plain, Vec::new()),
             Some((name, args)) => match name.to_ascii_uppercase().as_str() {
-                "MULTI" => (Verb::Multi, Vec::new()),
-                "EXEC" => (Verb::Exec, Vec::new()),
-                "DISCARD" => (Verb::Discard, Vec::new()),
+                "MULTI" => (ReplyKind::Multi, Vec::new()),
+                "EXEC" => (ReplyKind::Exec, Vec::new()),
+                "DISCARD" => (ReplyKind::Discard, Vec::new()),
                 // Its effects depend on the script's source, which is not known here.
-                "EVAL" | "EVALSHA" | "FCALL" => (Verb::Script, Vec::new()),
-                upper => (Verb::Plain, redis(upper, args)),
+                "EVAL" | "EVALSHA" | "FCALL" => (ReplyKind::Script, Vec::new()),
+                upper => (ReplyKind::Plain, redis(upper, args)),
             },
         },
         Command::Script { name, keys, .. } => {
             let calls = scripts.get(name).map_or(&[][..], Vec::as_slice);
             let any = |names: &[&str]| calls.iter().any(|(name, _)| names.contains(&name.as_str()));
-            let verb = match () {
-                () if any(&["PTTL"]) => Verb::Lock,
-                () if any(&["DECR", "DECRBY", "HINCRBY", "INCRBY"]) => Verb::Countdown,
-                () => Verb::Script,
+            let reply_kind = match () {
+                () if any(&["PTTL"]) => ReplyKind::Lock,
+                () if any(&["DECR", "DECRBY", "HINCRBY", "INCRBY"]) => ReplyKind::Countdown,
+                () => ReplyKind::Script,
             };
-            (verb, script(calls, keys))
+            (reply_kind, script(calls, keys))
         }
         other => {
-            let act = |(name, access, named_by_reply)| Act { named_by_reply, ..Act::new(name, access) };
-            (Verb::Plain, other.access().map(act).into_iter().collect())
+            let act = |(name, access, named_by_reply)| PossibleEffect {
+                named_by_reply,
+                ..PossibleEffect::new(name, access)
+            };
+            (ReplyKind::Plain, other.access().map(act).into_iter().collect())
         }
     }
 }
 
-fn redis(name: &str, args: &[String]) -> Vec<Act> {
+fn redis(name: &str, args: &[String]) -> Vec<PossibleEffect> {
     let Some(first) = args.first() else { return Vec::new() };
     if let ("RENAME" | "RENAMENX", Some(new)) = (name, args.get(1)) {
-        return vec![Act::new(first, Access::Deleted), Act::new(new, Access::Set)];
+        return vec![PossibleEffect::new(first, Access::Deleted), PossibleEffect::new(new, Access::Set)];
     }
     let number = || args.get(1).and_then(|word| word.parse::<i64>().ok());
     let access = match access_of(name) {
@@ -130,13 +140,13 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
         }
         Some(access) => access,
     };
-    let mut act = Act::new(first, access);
+    let mut act = PossibleEffect::new(first, access);
     match name {
         "SET" | "SETNX" => {
             (act.value, act.lease_ms) = (args.get(1).cloned(), lease(args));
-            act.before = before(args);
+            act.requires = precondition(args);
         }
-        "GETSET" => (act.value, act.before) = (args.get(1).cloned(), Some(Before::Anything)),
+        "GETSET" => (act.value, act.requires) = (args.get(1).cloned(), Some(Precondition::Anything)),
         "SETEX" | "PSETEX" => {
             let unit = if name == "SETEX" { 1000 } else { 1 };
             let lease = args.get(1).and_then(|lease| lease.parse::<i64>().ok()?.checked_mul(unit));
@@ -152,12 +162,12 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
 }
 
 /// What must exist for a `SET` that returns the old value, by its options.
-fn before(args: &[String]) -> Option<Before> {
+fn precondition(args: &[String]) -> Option<Precondition> {
     let has = |option: &str| args.iter().skip(2).any(|word| word.eq_ignore_ascii_case(option));
     has("GET").then(|| match () {
-        () if has("NX") => Before::Nothing,
-        () if has("XX") => Before::Something,
-        () => Before::Anything,
+        () if has("NX") => Precondition::Nothing,
+        () if has("XX") => Precondition::Something,
+        () => Precondition::Anything,
     })
 }
 
@@ -167,7 +177,7 @@ pub(crate) fn only_reads(name: &str) -> bool {
 }
 
 /// Whether a command creates no key.
-pub(crate) fn creates_nothing(name: &str) -> bool {
+pub(crate) fn creates_no_key(name: &str) -> bool {
     const WITHOUT_KEYS: [&str; 5] = ["PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
     match access_of(name) {
         Some(access) => matches!(access, Access::Read | Access::Deleted | Access::Expiry),
@@ -177,7 +187,7 @@ pub(crate) fn creates_nothing(name: &str) -> bool {
 
 /// Whether a command creates no key, or names the value of the key and its reply says whether it was set. With `GET`,
 /// and for `GETSET`, the reply is the old value instead.
-pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
+pub(crate) fn reports_created_keys(words: &[String]) -> bool {
     let Some(name) = words.first().map(|name| name.to_ascii_uppercase()) else { return true };
     match name.as_str() {
         "SETNX" | "SETEX" | "PSETEX" => true,
@@ -192,13 +202,13 @@ pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
             }
             true
         }
-        other => creates_nothing(other),
+        other => creates_no_key(other),
     }
 }
 
 /// Whether a script's reply tells what it has deleted or extended as a command's reply does, so that no such effect is
 /// assumed where there was none: it returns what the server did to its only such key, and otherwise 0.
-pub(crate) fn answers_what_it_did(source: &str) -> bool {
+pub(crate) fn reply_tells_effects(source: &str) -> bool {
     let changes = |name: &str| matches!(access_of(name), Some(Access::Deleted | Access::Expiry));
     let calls = script_calls(source);
     let mut places = calls.iter().filter(|(name, _)| changes(name)).map(|(_, place)| place);
@@ -245,8 +255,8 @@ fn access_of(name: &str) -> Option<Access> {
 }
 
 /// What a script's calls may do to its keys, each once.
-fn script(calls: &[(String, ScriptKey)], keys: &[String]) -> Vec<Act> {
-    let mut acts: Vec<Act> = Vec::new();
+fn script(calls: &[(String, ScriptKey)], keys: &[String]) -> Vec<PossibleEffect> {
+    let mut acts: Vec<PossibleEffect> = Vec::new();
     for (name, key) in calls {
         let key = match key {
             ScriptKey::Place(place) => keys.get(*place),
@@ -255,7 +265,7 @@ fn script(calls: &[(String, ScriptKey)], keys: &[String]) -> Vec<Act> {
         };
         let (Some(key), Some(access)) = (key, access_of(name)) else { continue };
         if !acts.iter().any(|act| act.key == *key && act.access == access) {
-            acts.push(Act::new(key, access));
+            acts.push(PossibleEffect::new(key, access));
         }
     }
     acts

@@ -12,7 +12,7 @@ use std::{
 
 pub use crate::log::Access;
 pub use command::lease;
-use command::{Act, Verb};
+use command::{PossibleEffect, ReplyKind};
 
 use crate::{
     lesson::{
@@ -32,7 +32,7 @@ pub struct Effect {
     /// The index of the `Replied` event that proves it.
     pub replied: usize,
     /// The index of the `Sent` event that has its words: in a transaction, that of the queued command.
-    pub worded: usize,
+    pub command_sent: usize,
     pub server: String,
     /// The key, or the znode's path.
     pub key: String,
@@ -59,8 +59,8 @@ pub struct Attempt {
 struct PendingCommand {
     sent: usize,
     server: String,
-    acts: Vec<Act>,
-    verb: Verb,
+    acts: Vec<PossibleEffect>,
+    reply_kind: ReplyKind,
 }
 
 /// Derives the effects from a log, event by event.
@@ -107,7 +107,7 @@ impl Effects {
     /// What the transactions that were not carried out yet will do, as a text.
     pub(crate) fn queued_described(&self) -> String {
         let acts = |queued: &Vec<PendingCommand>| -> Vec<_> {
-            queued.iter().map(|command| format!("{:?} {:?}", command.verb, command.acts)).collect()
+            queued.iter().map(|command| format!("{:?} {:?}", command.reply_kind, command.acts)).collect()
         };
         let each: BTreeMap<_, _> = self.queued.iter().map(|(whose, queued)| (whose, acts(queued))).collect();
         format!("{each:?}")
@@ -117,7 +117,7 @@ impl Effects {
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<Effect> {
         match &event.kind {
             EventKind::Sent { op, actor, server, command, .. } => {
-                let (verb, acts) = command::parse(command, &self.scripts);
+                let (reply_kind, acts) = command::parse(command, &self.scripts);
                 for act in &acts {
                     if let (Access::Set, Some(value)) = (act.access, &act.value) {
                         self.attempts.push(Attempt {
@@ -130,7 +130,7 @@ impl Effects {
                         });
                     }
                 }
-                let flight = PendingCommand { sent: index, server: server.clone(), acts, verb };
+                let flight = PendingCommand { sent: index, server: server.clone(), acts, reply_kind };
                 self.flights.insert(*op, flight);
                 Vec::new()
             }
@@ -150,14 +150,14 @@ impl Effects {
         reply: &Reply,
     ) -> Vec<Effect> {
         let transaction = (actor, flight.server.clone());
-        match (flight.verb, reply) {
-            (Verb::Multi, Reply::Value(_)) => drop(self.queued.insert(transaction, Vec::new())),
-            (Verb::Discard, Reply::Value(_)) => {
+        match (flight.reply_kind, reply) {
+            (ReplyKind::Multi, Reply::Value(_)) => drop(self.queued.insert(transaction, Vec::new())),
+            (ReplyKind::Discard, Reply::Value(_)) => {
                 for flight in self.queued.remove(&transaction).unwrap_or_default() {
                     self.refuse(flight.sent);
                 }
             }
-            (Verb::Exec, Reply::Value(each)) => {
+            (ReplyKind::Exec, Reply::Value(each)) => {
                 let queued = self.queued.remove(&transaction).unwrap_or_default();
                 let effects = queued.iter().enumerate().flat_map(|(n, queued)| {
                     // A transaction that was not carried out has no replies.
@@ -185,7 +185,7 @@ impl Effects {
     ) -> Vec<Effect> {
         let mut effects = Vec::new();
         for act in &flight.acts {
-            if !act.done(flight.verb, reply) {
+            if !act.done(flight.reply_kind, reply) {
                 if act.access == Access::Set && !matches!(reply, Reply::Lost(_)) {
                     self.refuse(flight.sent);
                 }
@@ -200,7 +200,7 @@ impl Effects {
                 actor,
                 sent,
                 replied,
-                worded: flight.sent,
+                command_sent: flight.sent,
                 server: flight.server.clone(),
                 key,
                 access: act.access,
@@ -220,21 +220,21 @@ impl Effects {
 /// Whether every program creates keys only by commands that name the value and whose reply says whether it was set, and
 /// never seems to delete or extend a missing key. Then nobody has set a key that does not exist, and its former setters
 /// do not matter any more.
-pub(crate) fn all_keys_are_set(scenario: &Scenario) -> bool {
+pub(crate) fn all_created_keys_are_reported(scenario: &Scenario) -> bool {
     let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     instructions.all(|instruction| {
         let Instruction::Operate(operation) = instruction else { return true };
         match &operation.verb {
             PlannedVerb::Redis(words) => {
                 let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-                command::sets_or_creates_nothing(&words)
+                command::reports_created_keys(&words)
             }
             PlannedVerb::Script { source, .. } => {
                 let calls = script_calls(source);
                 let named = calls.iter().filter(|(_, key)| matches!(key, ScriptKey::Place(_)));
                 named.count() == source.matches("call").count()
-                    && calls.iter().all(|(name, _)| command::creates_nothing(name))
-                    && command::answers_what_it_did(source)
+                    && calls.iter().all(|(name, _)| command::creates_no_key(name))
+                    && command::reply_tells_effects(source)
             }
             _ => true,
         }

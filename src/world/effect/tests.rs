@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Access, Effect, Effects, all_keys_are_set,
-    command::{answers_what_it_did, parse, sets_or_creates_nothing},
+    Access, Effect, Effects, all_created_keys_are_reported,
+    command::{parse, reply_tells_effects, reports_created_keys},
     effects,
 };
 use crate::{
@@ -90,10 +90,10 @@ fn a_script_that_says_how_long_to_wait_has_refused() {
     let calls = script_calls("return redis.call('PTTL', KEYS[1]) redis.call('HINCRBY', KEYS[1], ARGV[1], 1)");
     let scripts = BTreeMap::from([("take".to_owned(), calls)]);
     let take = Command::Script { name: "take".to_owned(), keys: vec!["lock".to_owned()], args: Vec::new() };
-    let (verb, acts) = parse(&take, &scripts);
+    let (reply_kind, acts) = parse(&take, &scripts);
     let changed = |reply| {
         let reply = answered(reply);
-        acts.iter().any(|act| act.access == Access::Changed && act.done(verb, &reply))
+        acts.iter().any(|act| act.access == Access::Changed && act.done(reply_kind, &reply))
     };
     assert!(changed(Value::Null) && !changed(json!(2000)));
 }
@@ -130,8 +130,8 @@ fn nothing_is_done_by_a_script_that_answers_0_unless_it_counts_down() {
     let done = |source: &str| {
         let scripts = BTreeMap::from([("it".to_owned(), script_calls(source))]);
         let it = Command::Script { name: "it".to_owned(), keys: vec!["lock".to_owned()], args: Vec::new() };
-        let (verb, acts) = parse(&it, &scripts);
-        acts.iter().any(|act| act.done(verb, &answered(json!(0))))
+        let (reply_kind, acts) = parse(&it, &scripts);
+        acts.iter().any(|act| act.done(reply_kind, &answered(json!(0))))
     };
     assert!(!done(
         "if redis.call('SET', KEYS[1], ARGV[1], 'NX') then return redis.call('INCR', KEYS[1]) end return 0"
@@ -196,7 +196,7 @@ proptest! {
 fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
     let sets = |wire: &str| {
         let words: Vec<String> = wire.split_whitespace().map(str::to_owned).collect();
-        sets_or_creates_nothing(&words)
+        reports_created_keys(&words)
     };
     for wire in [
         "SET lock ${token} NX PX ${lease}",
@@ -223,7 +223,7 @@ fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
     ] {
         assert!(!sets(wire), "{wire}");
     }
-    assert!(all_keys_are_set(&scenario()));
+    assert!(all_created_keys_are_reported(&scenario()));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_script_answers_what_it_did_or_says_so_without_a_reason() {
         "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end",
         "return redis.call('GET', KEYS[1])",
     ] {
-        assert!(answers_what_it_did(source), "{source}");
+        assert!(reply_tells_effects(source), "{source}");
     }
     for source in [
         "redis.call('DEL', KEYS[1]) return 1",
@@ -243,6 +243,6 @@ fn a_script_answers_what_it_did_or_says_so_without_a_reason() {
         "if redis.call('PTTL', KEYS[1]) > 5 then return redis.call('DEL', KEYS[1]) end",
         "local n = redis.call('DEL', KEYS[1])\nreturn 0",
     ] {
-        assert!(!answers_what_it_did(source), "{source}");
+        assert!(!reply_tells_effects(source), "{source}");
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 replies.push(Vec::new());
             }
             EventKind::Sentinel { notice, .. } => {
-                let who = source.log.say_alike(n, source.log.len());
+                let who = source.log.same_notice_from(n, source.log.len());
                 if who.is_empty() {
                     continue;
                 }

@@ -13,7 +13,7 @@ use crate::{
     program::{Actors, State},
     run::explore::{ExploreError, Pick},
     text::{Text, both},
-    verdict::compare::Drawn,
+    verdict::compare::RandomValues,
 };
 
 /// Waits that end so close together end at the same time: languages round them, and servers count milliseconds.
@@ -27,7 +27,7 @@ pub(super) struct Repeats {
     steps: Vec<Pick>,
     words: Vec<String>,
     /// What was drawn at random in the current order.
-    drawn: Drawn,
+    drawn: RandomValues,
     /// How often in a row time has passed and nothing else was done.
     idle: usize,
 }
@@ -53,7 +53,7 @@ impl Repeats {
     pub(super) fn begin(&mut self) {
         self.steps.clear();
         self.words.clear();
-        self.drawn = Drawn::default();
+        self.drawn = RandomValues::default();
         self.idle = 0;
     }
 
@@ -99,7 +99,7 @@ impl Repeats {
                         PlannedVerb::Given(command) => command.to_string(),
                         _ => operation.label.clone(),
                     };
-                    let command = self.drawn.without_chance(&command);
+                    let command = self.drawn.without_random(&command);
                     What::Asks(match &operation.on {
                         Some(server) if scenario.lab().servers().len() > 1 => {
                             format!("{command} at {server}")
@@ -181,7 +181,7 @@ impl Repeats {
     fn answer(&mut self, label: &str, reply: &Arc<Reply>) -> String {
         match &*without_numbers(reply) {
             Reply::Value(Value::Array(children)) if label == "ls" => self.drawn.children(children),
-            reply => self.drawn.without_chance(&reply.to_string()),
+            reply => self.drawn.without_random(&reply.to_string()),
         }
     }
 }

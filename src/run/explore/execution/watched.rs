@@ -17,7 +17,7 @@ use crate::{
     },
     log::{Event, EventKind},
     run::explore::StepFootprint,
-    world::effect::all_keys_are_set,
+    world::effect::all_created_keys_are_reported,
 };
 
 #[derive(Debug, Clone)]
@@ -129,7 +129,7 @@ impl PastKeys {
     pub(crate) fn of(watches: &[Watch], scenario: &Scenario, rules: &Rules) -> Self {
         let reads = watches.iter().flat_map(|watch| &watch.reads);
         let keys: BTreeSet<&String> = reads.flat_map(|reads| &reads.past).collect();
-        let told = !rules.need_restorable_servers() && all_keys_are_set(scenario);
+        let told = !rules.need_restorable_servers() && all_created_keys_are_reported(scenario);
         Self { keys: keys.into_iter().cloned().collect(), told }
     }
 }

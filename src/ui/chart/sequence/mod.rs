@@ -313,7 +313,7 @@ impl Sequence {
             self.state.missed = about.or(self.state.missed);
         }
         let Some(column) = about.or(self.state.missed) else { return };
-        if !log.say_alike(index, index).is_empty() {
+        if !log.same_notice_from(index, index).is_empty() {
             let change = RoleChange::Sentinel { sentinel: sentinel.to_owned(), notice: notice.clone() };
             self.rows.push(Row::new(RowKind::Role { column, change }, index));
         }

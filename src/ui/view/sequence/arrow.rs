@@ -151,7 +151,7 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
         EventKind::Waits { label, until, .. } => {
             let duration = time::wait(until.since(event.at));
             let what =
-                if scene.log.tries_again(note) { glyphs::AGAIN } else { words::label(label, scene.lang) };
+                if scene.log.is_retry_pause(note) { glyphs::AGAIN } else { words::label(label, scene.lang) };
             (format!("{what} {duration}"), scene.style(Role::Chrome))
         }
         EventKind::Sent { command, .. } => (command.to_string(), scene.style(Role::Text)),
