@@ -9,8 +9,8 @@
 //!
 //! Two kinds of functions must be answered, or a process sees two times at once:
 //! - those that **read** a clock;
-//! those that **wait** for a time. The kernel waits in real time, so a wait is cut into naps, and after each nap the
-//! page is read again. That is how a wait notices that the lesson was paused, resumed or jumped.
+//! - those that **wait** for a time. The kernel waits in real time, so a wait is cut into naps, and after each nap the
+//!   page is read again. That is how a wait notices that the lesson was paused, resumed or jumped.
 //!
 //! CPU-time clocks are left alone, since they measure work.
 //!
@@ -20,7 +20,7 @@
 //! | `reading.rs` | `clock_gettime`, `gettimeofday`, `time` | everyone |
 //! | `conditions.rs` | `pthread_cond_timedwait` | OpenJDK: every park, sleep and timed wait |
 //! | `conditions.rs` | `pthread_cond_clockwait` | C++ programs: what `std::condition_variable` calls today |
-//! | `files.rs` | `epoll_wait`, `epoll_pwait`, `poll` | event loops: redis-server, the JVM's selectors and sockets, tokio |
+//! | `files.rs` | `epoll_wait`, `epoll_pwait`, `poll` | event loops: redis-server, JVM selectors and sockets, tokio |
 //! | `files.rs` | `select`, `pselect`, `ppoll` | CPython: its selectors, before 3.11 also `time.sleep` |
 //! | `files.rs` | `timerfd_settime` | async-io, below zookeeper-client |
 //! | `semaphores.rs` | `sem_timedwait`, `sem_clockwait` | CPython: each timed wait of a thread; OpenJDK |
@@ -31,7 +31,7 @@
 //! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
 //! | `status.rs` | none of its own | programs that users bring: it publishes what each of their threads waits for |
 //! | `vdso.rs` | the vDSO's `clock_gettime` | Go: etcd. It waits by system calls, and reads the clock after each |
-//! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (processor time) |
+//! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (CPU time) |
 //!
 //! The functions of the last row are left alone. A timer sends its signal at a moment that the kernel must know
 //! beforehand, in real time. To follow pauses and jumps the timer would have to expire early and be set again, and an

@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-/// A point of lesson time: nanoseconds since the lesson's clock was made. Serialized as that number.
+/// A point of lesson time: nanoseconds since the lesson began. Serialized as that number.
 ///
-/// It is negative if it comes from a server's deadline before the clock was made. All arithmetic saturates: the range
+/// It is negative if it comes from a server's deadline before that. All arithmetic saturates: the range
 /// is 292 years either way, which no lesson needs but a server's odd reply may exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -18,7 +18,7 @@ pub struct LessonTime(i64);
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
 impl LessonTime {
-    /// When the clock was made.
+    /// The beginning of the lesson; until `LessonClock::begin`, the moment when the clock was made.
     pub const ZERO: Self = Self(0);
 
     pub const fn from_nanos(nanos: i64) -> Self {

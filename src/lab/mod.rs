@@ -4,8 +4,8 @@
 //!
 //! **Architecture Invariants** of this module:
 //! - Lockstep's servers live in a private temporary directory and listen on loopback or a Unix socket only.
-//! No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab has new
-//! servers.
+//! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab has new
+//!   servers.
 
 pub(crate) mod clock_check;
 pub mod doctor;

@@ -17,7 +17,7 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When it happened, in lesson time (nanoseconds since the clock was made). Never earlier than the event before it.
+    /// When it happened, in lesson time (nanoseconds since the lesson began). Never earlier than the event before it.
     pub at: LessonTime,
     #[serde(flatten)]
     pub kind: EventKind,

@@ -25,9 +25,9 @@ const DOWN_AFTER_MS: u32 = 5000;
 const DOWN_AFTER_AT_BOOT_MS: u32 = 60_000;
 const FAILOVER_TIMEOUT_MS: u32 = 3000;
 
-/// How late its timer may be, in milliseconds, before a Sentinel considers its clock broken (TILT), and how long it
-/// then does nothing: practically never instead of 2 s, and, if it went into TILT before this setting, one tick instead
-/// of 30 s.
+/// How late its timer may be, in milliseconds, before a Sentinel considers its clock broken (TILT): practically without
+/// a limit, instead of 2 s. And how long it then does nothing: one tick instead of 30 s, in case that a TILT began before
+/// this setting.
 const NO_TILT: [&str; 6] = ["SENTINEL", "DEBUG", "tilt-trigger", "1000000000", "tilt-period", "100"];
 
 /// The most messages of a Sentinel that are kept until they are read.
