@@ -51,30 +51,30 @@ Examples:
 
 Each request of the programs waits until you let it go. They run as you, with all your rights. See docs/attach.md.")]
 pub struct AttachArgs {
-    /// The server that the programs find
+    /// What the programs connect to
     #[arg(value_enum, value_name = "SERVER")]
     server: Server,
-    /// How many Redis servers, which know nothing of each other; the addresses of all are in `REDIS_URLS`, separated by
-    /// commas, and in `REDIS_URL_1`, `REDIS_URL_2` and so on
+    /// How many independent Redis servers; their addresses are in `REDIS_URLS`, separated by commas, and in
+    /// `REDIS_URL_1`, `REDIS_URL_2` and so on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
     servers: u8,
-    /// How many clients run the command; they are called A, B, and so on
+    /// How many clients run PROGRAM; they are named A, B, and so on
     #[arg(long, value_name = "N", default_value_t = 1)]
     clients: usize,
-    /// The command of one more client, as a shell takes it; may be given several times
+    /// One more client with a command of its own, written as for a shell; may be given several times
     #[arg(long = "client", value_name = "COMMAND")]
     more: Vec<String>,
-    /// The lock of which it is said when two hold it, by the name that the programs print; any, where none is given
+    /// Watches only the lock that the programs print with this name [default: all locks]
     #[arg(long, value_name = "NAME")]
     lock: Option<String>,
-    /// How many may hold it at one time, as with a semaphore
+    /// How many clients may hold the lock at once, as with a semaphore
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=5_000))]
     holders: u16,
-    /// Saves each run when it is left, to be opened with `lockstep play FILE`, compressed if FILE ends in `.gz`; of several,
-    /// those after the first in files beside it, such as `FILE-2`
+    /// Saves each run when you leave it, for `lockstep play FILE`; compressed if FILE ends in `.gz`. Later runs go into
+    /// files beside it, such as `FILE-2`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// With --record: overwrites a file that is no recording, without asking
+    /// With --record: overwrites a file that is not a recording without asking
     #[arg(long, requires = "record")]
     force: bool,
     /// The program, and its arguments

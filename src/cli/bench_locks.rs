@@ -36,8 +36,8 @@ Examples:
   lockstep bench-locks redis-polling redis-messages --clients 20
   lockstep bench-locks --redis redis://localhost:6379 --sql mysql://me:secret@localhost/test
 
-With an address, only locks on the servers that have one are measured. What is written there has a name that no other run
-has, and is removed afterwards, also after Ctrl-C.")]
+With addresses, only locks on these servers are measured. Keys, tables and znodes there get a name that no other run
+has, and are removed afterwards, also after Ctrl-C.")]
 pub struct BenchArgs {
     /// The locks [default: all]
     #[arg(value_name = "LOCK", value_parser = PossibleValuesParser::new(LOCKS.each_ref().map(|lock| lock.id)))]
@@ -48,34 +48,34 @@ pub struct BenchArgs {
     /// How often the lock changes hands
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     hand_overs: u32,
-    /// What a holder does under the lock takes so long
+    /// How long a holder works while it has the lock, at most 1s
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_time)]
     work: Duration,
-    /// What it does after that, before it asks again
+    /// How long a client pauses after its release, before it asks again, at most 1s
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_time)]
     rest: Duration,
-    /// How long a client that polls waits on average before it asks again
+    /// How long a polling client waits on average before it asks again, at most 1s
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     poll: Duration,
-    /// How long all may take
+    /// How long all measurements may take together, at most 1h
     #[arg(long, value_name = "TIME", default_value = "170s", value_parser = parse_long)]
     at_most: Duration,
-    /// A Redis server of yours; Redlock takes part where there are three or more, each a master of its own
+    /// Your own Redis server; may be given several times: Redlock needs three or more independent ones
     #[arg(long, value_name = "URL")]
     redis: Vec<String>,
-    /// ZooKeeper servers of yours: `HOST:PORT,HOST:PORT`
+    /// Your own ZooKeeper servers: `HOST:PORT,HOST:PORT`
     #[arg(long, value_name = "HOSTS")]
     zookeeper: Option<String>,
-    /// A MariaDB or MySQL server of yours: `mysql://USER:PASSWORD@HOST:PORT/DATABASE`
+    /// Your own MariaDB or MySQL server: `mysql://USER:PASSWORD@HOST:PORT/DATABASE`
     #[arg(long, value_name = "URL")]
     sql: Option<String>,
-    /// Also writes the report to a page, for a browser
+    /// Also writes the report as a page for a browser
     #[arg(long, short, value_name = "FILE.html")]
     output: Option<PathBuf>,
-    /// Overwrites a file that is no page of Lockstep's, without asking
+    /// Overwrites a file that is not a page of Lockstep's without asking
     #[arg(long, requires = "output")]
     force: bool,
-    /// Does not ask before it writes to servers of yours
+    /// Does not ask before it writes to your own servers
     #[arg(long, short)]
     yes: bool,
 }

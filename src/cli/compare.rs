@@ -14,13 +14,13 @@ use crate::{
 pub struct CompareArgs {
     /// The lesson's name, the path of a lesson file, or a recording
     pub(crate) lesson: String,
-    /// Another recording of the same lesson, to stand below the first
+    /// Another recording of the same lesson, shown below the first
     #[arg(value_name = "RECORDING", conflicts_with_all = ["before", "after"])]
     pub(crate) other: Option<String>,
-    /// The variant that stands above [default: the one that the other fixes, else the first that shows the failure]
+    /// The variant above [default: the one that the other variant fixes, or the first that shows the failure]
     #[arg(long, value_name = "NAME")]
     before: Option<String>,
-    /// The variant that stands below [default: one that fixes another, else the first that prevents the failure]
+    /// The variant below [default: one that fixes another, or the first that prevents the failure]
     #[arg(long, value_name = "NAME")]
     after: Option<String>,
 }

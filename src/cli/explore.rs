@@ -35,30 +35,30 @@ use crate::{
 pub struct ExploreArgs {
     /// The lesson's name, or the path of a lesson file
     lesson: String,
-    /// Cuts an order after so many moves; 24 where nothing else is said
+    /// Cuts an order after N moves, 1 to 250 [default: 24]
     #[arg(long, value_name = "N", value_parser = moves)]
     moves: Option<usize>,
-    /// A fault that orders may have, at any point: `crash`, `freeze`, `lost-reply`, or of one client only `freeze:A`; `cut`
-    /// or `cut:A->redis`, `restart` or `restart:redis`, `skew:redis=30s`; may be given several times
+    /// A fault that orders may have, at any point: `crash`, `freeze`, `lost-reply`, also of one client only, such as
+    /// `freeze:A`; `cut` or `cut:A->redis`; `restart` or `restart:redis`; `skew:redis=30s`. May be given several times
     #[arg(long, value_name = "FAULT", value_parser = fault)]
     fault: Vec<MayFail>,
-    /// How many faults an order has at most
+    /// How many faults one order may have, at most 4
     #[arg(long, value_name = "N", value_parser = few, default_value_t = 1)]
     faults: usize,
-    /// How often in an order time may pass although somebody could move
+    /// How often in one order time may pass although somebody could move, at most 4
     #[arg(long, value_name = "N", value_parser = few, default_value_t = 0)]
     slow: usize,
-    /// What must not be so after any move, beside what the lesson has: `sold > stock`
+    /// One more invariant, checked after every move: `sold > stock` must never be true
     #[arg(long, value_name = "EXPRESSION")]
     never: Option<String>,
-    /// Leaves no order out, also where it is sure to come to the same as another
+    /// Carries out every order, even if it is sure to come to the same as another
     #[arg(long)]
     no_prune: bool,
-    /// Exit code 1 if any order does not end with everybody at the end of their program, those apart whom a fault killed; or if
-    /// any was cut and `--moves` does not say where
+    /// Exit code 1 if in some order a client does not reach the end of its program (clients that a fault killed do not
+    /// count), or if some order was cut and `--moves` was not given
     #[arg(long)]
     expect_ends: bool,
-    /// Exit code 1 if any order violates, if any never ends, or if any was cut and `--moves` does not say where
+    /// Exit code 1 if some order breaks an invariant, or if some order was cut or never ends and `--moves` was not given
     #[arg(long)]
     expect_none: bool,
 }

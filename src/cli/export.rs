@@ -30,34 +30,32 @@ Examples:
   lockstep run zk-herd --variant herd --record herd.jsonl
   lockstep export herd.jsonl --format cast --lang zh --output herd.cast
 
-The variant is run on real servers first, as by `lockstep run`, unless a recording is given or --recorded takes the \
-one that Lockstep carries. svg shows the end, with \
-the verdict, unless --at names another moment; html, cast, mermaid and json hold the whole run, or what happened up to \
-the moment of --at. Exit codes are those of `lockstep run`: 1 where a claim does not hold, and the picture shows that.")]
+Lockstep first runs the variant on real servers, unless you give a recording, or --recorded for the one that Lockstep \
+carries. svg shows the end, with the verdict, or the moment of --at; html, cast, mermaid and json contain the whole run, \
+or what happened up to that moment. Exit codes are those of `lockstep run`: 1 if a claim does not hold (the picture shows it).")]
 pub struct ExportArgs {
     /// The lesson's name, the path of a lesson file, or a recording
     #[arg(value_name = "LESSON")]
     lesson: String,
-    /// What to write [default: what the name of --output ends in, or svg]
+    /// The format [default: by the ending of --output, or svg]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// The moment: a step, as the screen counts them (0 is before the first), a lesson time such as 3.2s or 420ms, or
-    /// end
+    /// The moment: a step as the screen counts them (0 is before the first), a lesson time such as 3.2s or 420ms, or end
     #[arg(long, value_name = "N|TIME|end")]
     at: Option<Moment>,
     /// svg and cast: columns and rows of the screen
     #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x40", value_parser = parse_size)]
     size: (u16, u16),
-    /// svg and cast: how the run is looked at, as a timeline or as a sequence of arrows
+    /// svg and cast: draws the run as a timeline or as a sequence diagram
     #[arg(long, value_name = "timeline|sequence", default_value = "timeline", value_parser = parse_view)]
     view: DiagramKind,
-    /// svg and cast: as `P` shows it in a classroom, the story large and the timelines
+    /// svg and cast: as on a projector, with the story in large letters and the timeline only
     #[arg(long)]
     present: bool,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Overwrites a file that is none of Lockstep's in this format, without asking
+    /// Overwrites a file that Lockstep did not write in this format without asking
     #[arg(long, requires = "output")]
     force: bool,
 }

@@ -42,25 +42,25 @@ pub struct InterviewArgs {
     /// Only the questions of this lesson
     #[arg(value_name = "LESSON")]
     lesson: Option<String>,
-    /// Only those of a part of the catalogue: basics, redis, redisson, zookeeper, database, libraries or choosing
+    /// Only those of a section of the catalogue: basics, redis, redisson, zookeeper, database, libraries or choosing
     #[arg(long, value_name = "NAME", value_parser = parse_track)]
     track: Option<Track>,
-    /// Only those that are asked in an article, by its short name: S0 to S4, or what your own lessons have in `from:`
+    /// Only those that appear in an article, by its short name: S0 to S4, or what your own lessons have in `from:`
     #[arg(long, value_name = "NAME")]
     article: Option<String>,
     /// Only those of lessons that interviewers like to ask about
     #[arg(long)]
     starred: bool,
-    /// For the twenty minutes before an interview: the first question of each such lesson
+    /// For the twenty minutes before an interview: the first question of each lesson that interviewers like to ask about
     #[arg(long)]
     brief: bool,
-    /// Only what you were asked before and are to be asked again by now
+    /// Only questions that you answered before and that are due for repetition
     #[arg(long)]
     due: bool,
-    /// A mock interview of so many questions, on a clock [default: 10]
+    /// A mock interview of N questions, on a clock [default: 10]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u16).range(1..))]
     mock: Option<u16>,
-    /// An exam of so many orders of moves that no lesson shows: is this one safe? [default: 25]
+    /// An exam of N orders of moves that no lesson shows, 1 to 100: is this one safe? [default: 25]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "25", value_parser = clap::value_parser!(u16).range(1..=100),
           conflicts_with_all = ["mock", "export", "article", "due", "brief"])]
     exam: Option<u16>,
@@ -70,7 +70,7 @@ pub struct InterviewArgs {
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE", requires = "export")]
     output: Option<PathBuf>,
-    /// Overwrites a file that is no export of cards, without asking
+    /// Overwrites a file that is not an export of cards without asking
     #[arg(long, requires = "output")]
     force: bool,
 }

@@ -74,11 +74,11 @@ const TASKS_END_WITHIN: Duration = Duration::from_millis(100);
 
 const LESSONS: &str = "LOCKSTEP_LESSONS";
 
-/// Watch distributed locks fail on real servers, one move at a time, and then fix them.
+/// Watch distributed locks fail on real servers, one move at a time, and then fix them
 #[derive(Debug, Parser)]
 #[command(name = "lockstep", version, about, max_term_width = 100)]
 #[command(after_help = "Without a command, the catalogue of lessons opens.\n\n\
-    Exit codes: 0 every claim holds, 1 one does not, 2 a mistake in what you asked for or wrote, \
+    Exit codes: 0 all claims hold, 1 a claim does not hold, 2 a mistake in the arguments or in a file, \
     3 a server is missing or fails.")]
 pub struct Cli {
     #[command(subcommand)]
@@ -91,10 +91,10 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line, each by itself")]
 pub struct Global {
-    /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]
+    /// The language of lessons and screens [default: from the configuration, `LC_ALL`, `LC_MESSAGES` or LANG]
     #[arg(long, global = true, value_enum)]
     lang: Option<Lang>,
-    /// Lessons of your own, beside those that Lockstep carries
+    /// Adds your own lessons from this directory to those that Lockstep carries
     #[arg(
         long = "lessons",
         id = "lessons_dir",
@@ -103,37 +103,37 @@ pub struct Global {
         env = LESSONS
     )]
     lessons: Option<PathBuf>,
-    /// One variant of the lesson
+    /// Which variant of the lesson [default: the first; run, race and explore take all]
     #[arg(long, global = true, value_name = "NAME")]
     variant: Option<String>,
-    /// Changes a parameter of the lesson; may be given several times
+    /// Changes a parameter of the lesson, such as lease=5s; may be given several times
     #[arg(long = "set", global = true, value_name = "NAME=VALUE", value_parser = parse_set)]
     set: Vec<(String, String)>,
-    /// How fast time passes while playing [default: 1, real time]
+    /// How fast time passes while playing, from 0.1 to 100 [default: 1, real time]
     #[arg(long, global = true, value_name = "X", value_parser = parse_speed)]
     speed: Option<f64>,
-    /// Makes owner tokens repeatable
+    /// The seed of owner tokens and of the starts of races: the same seed gives the same ones
     #[arg(long, global = true, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// One JSON object per result, each on a line of standard output
+    /// Prints results as JSON, one object per line
     #[arg(long, global = true)]
     json: bool,
-    /// Runs on the machine's own clock, which cannot be stopped
+    /// Runs on the machine's own clock, which cannot be paused
     #[arg(long, global = true)]
     wall_clock: bool,
-    /// Takes the recordings that Lockstep carries in place of live runs; needs no servers
+    /// Uses the recordings that Lockstep carries instead of live runs; needs no servers
     #[arg(long, global = true)]
     recorded: bool,
-    /// Asks the learner for no predictions, for presenting; `N` asks again
+    /// Does not ask for predictions; `N` on the screen turns questions on again
     #[arg(long, global = true)]
     no_questions: bool,
-    /// Shows what happened at once: no messages that travel, only time that passes
+    /// Shows each result at once; messages do not travel across the screen
     #[arg(long, global = true)]
     reduced_motion: bool,
-    /// The colours of screens and pictures: auto, dark, light or contrast; `T` changes them
+    /// The colours of screens and pictures: auto, dark, light or contrast; `T` on the screen changes them
     #[arg(long, global = true, value_name = "NAME")]
     theme: Option<ThemeName>,
-    /// A configuration file in place of your own (see `lockstep config`)
+    /// Uses this configuration file instead of your own (see `lockstep config`)
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// What that file says.
@@ -143,73 +143,72 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Opens a lesson
+    /// Opens a lesson or a recording on the screen
     Play {
-        /// The lesson's name, or the path of a lesson file
+        /// The lesson's name, the path of a lesson file, or a recording
         lesson: String,
     },
-    /// Opens two variants of a lesson beside each other: the failure and its fix
+    /// Opens two variants of a lesson together: a failure and its fix
     Compare(compare::CompareArgs),
     /// Lists the lessons and their variants
     List,
-    /// Runs lessons without a screen and proves their claims
+    /// Runs lessons without a screen and checks their claims
     Run(run::RunArgs),
-    /// Tries an expression of claims on a finished run, and prints its value
+    /// Evaluates an expression on a finished run: what was observed, and when
     Eval(eval::EvalArgs),
-    /// Lets everybody run at once, many times, and counts what comes of it
+    /// Runs all clients at once, many times, and counts the outcomes
     Race(race::RaceArgs),
     /// Tries every order in which the clients can move, and says how many of them break the lock
     Explore(explore::ExploreArgs),
-    /// Measures locks against each other: the same contended work through each, on the machine's own clock
+    /// Measures each kind of lock with the same contended work, on the machine's own clock
     BenchLocks(bench_locks::BenchArgs),
-    /// Turns a run into a picture: svg, html that plays, a terminal recording, a sequence diagram, data
+    /// Turns a run into a picture, a page that plays, a terminal recording, a sequence diagram or data
     Export(export::ExportArgs),
-    /// Asks what interviewers ask, and remembers what you knew; or writes the questions for Anki or for printing
+    /// Asks interview questions and remembers what you knew; or exports them for Anki or for printing
     Interview(interview::InterviewArgs),
-    /// Makes programs of yours the clients: each of their requests waits until you let it go
+    /// Starts your own programs as clients; each of their requests waits until you let it go
     Attach(attach::AttachArgs),
-    /// Allows a lesson file to start programs of its own, which run as you
+    /// Allows a lesson file to start its own programs, which run as you
     Trust(trust::TrustArgs),
-    /// Exercises: you write the lock, and every order of moves judges it
+    /// Exercises: you write the lock, and every order of moves tests it
     Kata(kata::KataArgs),
-    /// Shows what an author wrote to teachers, beside the lesson that is being played
+    /// Shows the author's notes for teachers, also for the step that is being played
     Notes(notes::NotesArgs),
-    /// Opens a lesson before a class: phones vote on its questions and on what comes next
+    /// Opens a lesson for a class: students vote on their phones
     Teach(teach::TeachArgs),
     /// Checks lesson files without running them
     Check {
-        /// Lessons: names, or paths of files [default: every lesson that Lockstep knows]
+        /// Lessons: names or paths [default: all carried lessons and those of --lessons]
         files: Vec<PathBuf>,
-        /// Wants every text in both languages, and a sentence beside each invariant that is an expression, as the carried
-        /// lessons have them
+        /// Also requires every text in both languages, and a sentence (`says`) with each invariant that is an expression
         #[arg(long)]
         strict: bool,
     },
-    /// Says what this machine has and lacks, and proves that time can be stopped
+    /// Says what this machine has and lacks, and tests whether the clock can be controlled
     Doctor {
-        /// Installs what is missing with the system's package manager, after asking
+        /// Asks, then installs what is missing with the system's package manager
         #[arg(long)]
         install: bool,
-        /// Also the libraries of this language that carried lessons run, which are installed into a directory of
-        /// Lockstep's own
+        /// Also checks, or installs, the libraries of this language that lessons use, in Lockstep's own directory; may be
+        /// given several times
         #[arg(long, value_name = "LANGUAGE")]
         with: Vec<Language>,
-        /// Does not ask
+        /// Does not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
-    /// Says what you have done so far
+    /// Prints what you have done so far
     Progress {
-        /// Forgets it, after asking
+        /// Asks, then deletes it
         #[arg(long)]
         reset: bool,
-        /// Does not ask
+        /// Does not ask for confirmation
         #[arg(long, short, requires = "reset")]
         yes: bool,
     },
-    /// Prints the configuration file as it is without one, and where it belongs
+    /// Prints a configuration file with all defaults, and the path where it belongs
     Config {
-        /// Says what is wrong with yours instead
+        /// Checks your configuration file instead
         #[arg(long)]
         check: bool,
     },
@@ -217,10 +216,10 @@ enum Command {
     Schema,
     /// Writes a lesson to start from
     New {
-        /// Its name: lower-case words joined by hyphens
+        /// Its name: lower-case letters, digits and hyphens
         name: String,
     },
-    /// Prints a script that completes `lockstep` in a shell
+    /// Prints a script for a shell that completes `lockstep` commands and options
     Completions {
         /// The shell
         shell: clap_complete::Shell,

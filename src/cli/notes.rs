@@ -27,7 +27,7 @@ pub struct NotesArgs {
     /// The lesson's name, or the path of a lesson file
     #[arg(value_name = "LESSON", required_unless_present = "follow", conflicts_with = "follow")]
     lesson: Option<String>,
-    /// Follows the lesson that is being played by the same user on this machine
+    /// Follows the lesson that the same user is playing on this machine
     #[arg(long)]
     follow: bool,
 }

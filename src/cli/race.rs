@@ -30,7 +30,7 @@ use crate::{
 pub struct RaceArgs {
     /// The lesson's name, or the path of a lesson file
     lesson: String,
-    /// How many times
+    /// How many races, 1 to 1,000,000
     #[arg(short = 'n', long = "runs", value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(1..=MOST_RACES))]
     runs: u64,

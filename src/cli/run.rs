@@ -39,26 +39,26 @@ pub struct RunArgs {
     /// Lessons by name, or lesson files
     #[arg(required_unless_present = "all", value_name = "LESSON")]
     lessons: Vec<String>,
-    /// Every lesson that Lockstep knows
+    /// Runs every lesson: the carried ones and those of --lessons
     #[arg(long, conflicts_with = "lessons")]
     all: bool,
-    /// Saves the run, to be opened with `lockstep play FILE`, compressed if FILE ends in `.gz`; of several runs,
-    /// each in a compressed file of its own in the directory FILE
+    /// Saves the run for `lockstep play FILE`; compressed if FILE ends in `.gz`. With several runs, FILE is a directory, and
+    /// each run gets a compressed file there
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// With --record: runs only what has no recording there that is of the lesson as it is now
+    /// With --record: runs only what has no valid recording there, made of the lesson as it is now
     #[arg(long, requires = "record")]
     stale: bool,
-    /// With --record: overwrites a file that is no recording, without asking
+    /// With --record: overwrites a file that is not a recording without asking
     #[arg(long, requires = "record")]
     force: bool,
-    /// Runs each variant so many times, and says how often all its claims held
+    /// Runs each variant N times, 1 to 10000, and says in how many of them all claims held
     #[arg(long, value_name = "N", conflicts_with = "record", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Runs so many at the same time; where nothing is said two for each processor, or one with --record
+    /// Runs N variants at the same time, 1 to 64 [default: two for each processor; with --record, one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: Option<u8>,
-    /// With --json: every event of the run
+    /// With --json: also prints every event of the run
     #[arg(long, requires = "json")]
     events: bool,
 }

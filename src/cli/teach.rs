@@ -35,16 +35,16 @@ const INDEX: &str = "index.html";
 #[command(after_help = "\
 Examples:
   lockstep teach oversell                          # to try it, on this machine alone
-  lockstep teach oversell --bind 0.0.0.0:5625      # for the room: whoever is in its network and has the code
+  lockstep teach oversell --bind 0.0.0.0:5625      # for the room: everybody in its network who has the code
   lockstep teach --bind 0.0.0.0:5625 --keep class  # the catalogue; a page for each run of the class in ./class
 
-`J` on the screen shows how to join. The default port is always the same, so that the firewall of a machine is opened \
-once. See docs/classroom.md.")]
+`J` on the screen shows how to join. The default port is always the same, so you need to open \
+the firewall only once. See docs/classroom.md.")]
 pub struct TeachArgs {
     /// The lesson's name, the path of a lesson file, or a recording [default: the catalogue]
     #[arg(value_name = "LESSON")]
     lesson: Option<String>,
-    /// Where the pages are served; 0.0.0.0 stands for every network that this machine is in, port 0 for any free port
+    /// Where the pages are served; 0.0.0.0 means every network of this machine, port 0 any free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5625")]
     bind: SocketAddr,
     /// Writes a page for each run of the class, with its votes, and a list of them into this directory

@@ -27,7 +27,7 @@ pub struct TrustArgs {
     /// The lesson's file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Allows it no longer
+    /// Takes the permission back
     #[arg(long)]
     revoke: bool,
 }

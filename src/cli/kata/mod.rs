@@ -51,7 +51,7 @@ Exit codes of `check`: 0 solved, 1 not, 2 a mistake in the file.")]
 pub struct KataArgs {
     #[command(subcommand)]
     command: Option<KataCommand>,
-    /// The directory of your files: judges them as you save them
+    /// The directory of your files: opens the screen, which judges a file each time you save it
     dir: Option<PathBuf>,
 }
 
@@ -66,7 +66,7 @@ enum KataCommand {
         /// Only these exercises
         names: Vec<String>,
     },
-    /// Judges an answer; of an exercise of your own, its known answers
+    /// Judges an answer; for an exercise of your own, judges its known answers
     Check {
         /// The file
         file: PathBuf,
@@ -79,7 +79,7 @@ enum KataCommand {
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
         strength: u8,
     },
-    /// Prints a reference solution, and who else does it so
+    /// Prints a reference solution, with remarks
     Solution {
         /// The exercise's name, or the file of an answer
         name: String,
