@@ -34,9 +34,9 @@ const INDEX: &str = "index.html";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  lockstep teach oversell                          # to try it, on this machine alone
-  lockstep teach oversell --bind 0.0.0.0:5625      # for the room: everybody in its network who has the code
-  lockstep teach --bind 0.0.0.0:5625 --keep class  # the catalogue; a page for each run of the class in ./class
+  lockstep teach oversell                          # try it alone, on this machine
+  lockstep teach oversell --bind 0.0.0.0:5625      # for everybody in the network who has the code
+  lockstep teach --bind 0.0.0.0:5625 --keep class  # the catalogue; keeps a page for each run
 
 `J` on the screen shows how to join. The default port is always the same, so you need to open \
 the firewall only once. See docs/classroom.md.")]
