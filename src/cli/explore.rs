@@ -51,7 +51,7 @@ pub struct ExploreArgs {
     /// One more invariant, checked after every move: `sold > stock` must never be true
     #[arg(long, value_name = "EXPRESSION")]
     never: Option<String>,
-    /// Carries out every order, even if it is sure to come to the same as another
+    /// Carries out every order, even if it is sure to have the same result as another
     #[arg(long)]
     no_prune: bool,
     /// Exit code 1 if in some order a client does not reach the end of its program (clients that a fault killed do not
