@@ -90,35 +90,35 @@ pub const TABLE: &[Row] = &[
         ("start again on a fresh lab", "换一套全新的服务器重来"))
         .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行"), hint(Races, 9, "again", "重新竞争"), hint(Exploration, 9, "again", "重新搜索")]),
     act("focus", Action::Focus, &["tab", "shift-tab"], PANES,
-        ("give the next pane the focus", "焦点移到下一个窗格"))
+        ("focus the next pane", "焦点移到下一个窗格"))
         .hints(&[hint(Lesson, 10, "pane", "切换窗格"), hint(Single, 8, "pane", "切换窗格")]),
     act("program", Action::Program, &["c"], PANES,
-        ("the clients' programs: what was just done, what comes next", "客户端的程序：刚执行的一行和下一行"))
+        ("show the clients' programs: the last and the next line", "客户端的程序：刚执行的一行和下一行"))
         .hints(&[hint(Lesson, 4, "program", "程序"), hint(Single, 6, "program", "程序")]),
 
-    act("lens", Action::SwitchDiagram, &["w"], PANES, ("timeline or sequence of messages", "时间线或时序图"))
+    act("lens", Action::SwitchDiagram, &["w"], PANES, ("switch between timeline and sequence diagram", "时间线或时序图"))
         .hints(&[hint(Lesson, 5, "sequence", "时序图"), hint(Single, 6, "timeline/sequence", "时间线/时序图")]),
     act("go-there", Action::Open, &["enter"], STEPPED,
         ("go to the chosen event, or take the next step", "跳到选中的事件，没有选中则前进一步")),
-    act("left-aside", Action::Sideways(false), &["<"], PANES, ("a wide sequence: to the left", "时序图向左移"))
+    act("left-aside", Action::Sideways(false), &["<"], PANES, ("scroll a wide sequence diagram left", "时序图向左移"))
         .fold(1, "move a wide sequence left, right", "左右移动时序图"),
-    act("right-aside", Action::Sideways(true), &[">"], PANES, ("a wide sequence: to the right", "时序图向右移")),
+    act("right-aside", Action::Sideways(true), &[">"], PANES, ("scroll a wide sequence diagram right", "时序图向右移")),
     act("crowd", Action::Crowd, &["e"], PANES,
-        ("a crowd member by member, or as one band", "逐个显示群体成员，或合并显示")),
-    act("zoom", Action::Zoom, &["z"], PANES, ("the pane with the focus alone, or all", "只看当前窗格，再按恢复"))
+        ("show a crowd member by member, or as one band", "逐个显示群体成员，或合并显示")),
+    act("zoom", Action::Zoom, &["z"], PANES, ("show only the focused pane, or all panes", "只看当前窗格，再按恢复"))
         .hints(&[hint(Lesson, 11, "zoom", "放大"), hint(Single, 9, "zoom", "放大")]),
-    act("taller", Action::Rows(true), &["}"], PANES, ("more rows for the timelines; remembered", "时间线多占几行（会记住）"))
+    act("taller", Action::Rows(true), &["}"], PANES, ("give the timelines more rows (remembered)", "时间线多占几行（会记住）"))
         .fold(1, "more or fewer rows for the timelines; remembered", "时间线多占、少占几行（会记住）"),
-    act("lower", Action::Rows(false), &["{"], PANES, ("fewer rows for the timelines; remembered", "时间线少占几行（会记住）")),
+    act("lower", Action::Rows(false), &["{"], PANES, ("give the timelines fewer rows (remembered)", "时间线少占几行（会记住）")),
     act("present", Action::Present, &["P"], PANES,
         ("present: large story and timelines only", "演示模式：只留大号讲解和时间线"))
         .hints(&[hint(Lesson, 12, "present", "演示")]),
     act("previous-mark", Action::Mark(false), &["["], PANES,
-        ("to the question, fault or violation before", "跳到上一个提问、故障或违例"))
+        ("go to the previous question, fault or violation", "跳到上一个提问、故障或违例"))
         .hints(&[pair(Single, 5, "violation", "跳到违例")])
         .fold(1, "to the question, fault or violation before or after", "跳到上一个、下一个提问、故障或违例"),
     act("next-mark", Action::Mark(true), &["]"], PANES,
-        ("to the next question, fault or violation", "跳到下一个提问、故障或违例")),
+        ("go to the next question, fault or violation", "跳到下一个提问、故障或违例")),
 
     // A question in the story.
     act("answer-1", Action::Answer(0), &["1"], &[Asked], ("choose answer 1", "选答案 1"))
@@ -129,7 +129,7 @@ pub const TABLE: &[Row] = &[
     act("skip", Action::Skip, &["s"], &[Asked], ("skip the question", "跳过提问")),
 
     // Free play.
-    act("free", Action::Free, &["f"], &[Lesson, Free, Single], ("free play: you choose who moves; from an earlier step, a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
+    act("free", Action::Free, &["f"], &[Lesson, Free, Single], ("free play: you choose who moves; at an earlier step, start a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
         .hints(&[hint(Lesson, 5, "free play", "自由模式"), hint(Free, 6, "branch here", "从这里分支"), hint(Single, 5, "go on yourself", "自己接着走")]),
     act("move-1", Action::MoveActor(0), &["1"], &[Free], ("the client with the number 1 makes its next move", "1 号客户端走下一步"))
         .fold(8, "the client with that number makes its next move", "对应编号的客户端走下一步"),
@@ -141,23 +141,23 @@ pub const TABLE: &[Row] = &[
     act("move-7", Action::MoveActor(6), &["7"], &[Free], ("the client with the number 7 makes its next move", "7 号客户端走下一步")),
     act("move-8", Action::MoveActor(7), &["8"], &[Free], ("the client with the number 8 makes its next move", "8 号客户端走下一步")),
     act("move-9", Action::MoveActor(8), &["9"], &[Free], ("the client with the number 9 makes its next move", "9 号客户端走下一步")),
-    act("timer", Action::Timer, &["t"], &[Free], ("let time pass until the first wait is over", "让时间前进到最近一个等待结束"))
+    act("timer", Action::Timer, &["t"], &[Free], ("let time pass until the next wait ends", "让时间前进到最近一个等待结束"))
         .hints(&[hint(Free, 2, "next timer", "下一个计时")]),
-    act("second", Action::Pass(1_000), &["."], &[Free], ("let a second pass; other amounts: type them into the palette", "让时间前进一秒；其他时长在命令面板里输入"))
+    act("second", Action::Pass(1_000), &["."], &[Free], ("let one second pass; for other amounts, type them into the palette", "让时间前进一秒；其他时长在命令面板里输入"))
         .hints(&[hint(Free, 3, "+1 s", "+1 秒")]),
     act("faults", Action::Faults, &["x"], &[Free], ("cause a fault: crash, freeze, cut, hold, kill, set a clock", "制造故障：杀进程、冻结、断网、扣住消息、拨时钟"))
         .hints(&[hint(Free, 1, "faults", "故障")]),
-    act("branches", Action::Branches, &["B"], &[Free], ("the tree of branches", "分支树"))
+    act("branches", Action::Branches, &["B"], &[Free], ("show the tree of branches", "分支树"))
         .hints(&[hint(Free, 5, "branches", "分支树")]),
-    act("save", Action::Save, &["S"], &[Free], ("keep this run in a file, for `lockstep play`", "把这次运行存成文件，可用 `lockstep play` 播放"))
+    act("save", Action::Save, &["S"], &[Free], ("save this run in a file, for `lockstep play`", "把这次运行存成文件，可用 `lockstep play` 播放"))
         .hints(&[hint(Free, 7, "save", "保存")]),
-    act("walk", Action::Open, &["enter"], &[Branches], ("go on with the chosen branch", "切换到所选分支"))
+    act("walk", Action::Open, &["enter"], &[Branches], ("continue the chosen branch", "切换到所选分支"))
         .hints(&[hint(Branches, 1, "go there", "切换")]),
 
     // A class, with `lockstep teach`.
-    act("join", Action::Join, &["J"], &[Class], ("how a class joins: QR code, address and code", "班级如何加入：二维码、网址和口令"))
+    act("join", Action::Join, &["J"], &[Class], ("show how a class joins: QR code, address and code", "班级如何加入：二维码、网址和口令"))
         .hints(&[hint(Lesson, 3, "join", "加入"), hint(Free, 8, "join", "加入")]),
-    act("vote", Action::Vote, &["C"], &[Class], ("free play: the class votes on what comes next; again, the vote ends at once", "自由模式：全班投票决定下一步；再按一次立即结束投票"))
+    act("vote", Action::Vote, &["C"], &[Class], ("free play: the class votes on the next move; press again to end the vote", "自由模式：全班投票决定下一步；再按一次立即结束投票"))
         .hints(&[hint(Free, 1, "class votes", "全班投票")]),
 
     // The catalogue.
@@ -167,77 +167,77 @@ pub const TABLE: &[Row] = &[
     act("search", Action::Search, &["/"], &[Catalogue, Variants], ("search the lessons", "搜索课程"))
         .hints(&[hint(Catalogue, 2, "search", "搜索")]),
     act("variants", Action::Variants(true), &["right", "tab", "l"], &[Catalogue, Field],
-        ("into the lesson's variants", "进入方案列表"))
+        ("go to the lesson's variants", "进入方案列表"))
         .hints(&[hint(Catalogue, 3, "variants", "方案")]),
     act("lessons", Action::Variants(false), &["left", "tab", "h"], &[Variants],
-        ("back to the lessons", "回到课程列表"))
+        ("go back to the lessons", "回到课程列表"))
         .hints(&[hint(Variants, 3, "lessons", "课程")]),
 
     act("measure", Action::Measure, &["m"], &[Catalogue, Variants, Page],
-        ("measure every kind of lock, here and now; once more", "现场测量各种锁；或再测一遍")),
+        ("measure every kind of lock on this machine, or measure again", "现场测量各种锁；或再测一遍")),
 
     // Comparing two variants.
     act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
-        ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
+        ("compare the failure with its fix", "修复前后对比：故障方案与修复方案并排"))
         .hints(&[hint(Lesson, 5, "compare", "对比")]),
     act("difference", Action::Difference, &["d"], &[Comparison],
         ("go to the first difference", "跳到第一处不同"))
         .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
-    act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("another fix", "换一个修复方案"))
+    act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("show another fix", "换一个修复方案"))
         .hints(&[hint(Comparison, 4, "other fix", "换修复方案")]),
-    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("another failure", "换一个故障方案"))
+    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("show another failure", "换一个故障方案"))
         .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
 
     // Racing a variant.
     act("race", Action::Race, &["R"], &[Lesson, Catalogue, Variants],
-        ("race: everybody at once, many times", "并发竞争：所有客户端同时跑，反复多次"))
+        ("race: all clients at once, many times", "并发竞争：所有客户端同时跑，反复多次"))
         .hints(&[hint(Lesson, 5, "race", "并发竞争"), hint(Catalogue, 5, "race", "并发竞争"), hint(Variants, 4, "race", "并发竞争")]),
     act("open-race", Action::Open, &["enter"], &[Races],
         ("step through the chosen race, or the first of the chosen outcome", "逐步查看选中的那次并发竞争，或该结果的第一次"))
         .hints(&[hint(Races, 1, "step through", "逐步查看")]),
     act("races", Action::Races(true), &["right", "tab", "l"], &[Races],
-        ("into the races of the chosen outcome", "进入该结果的各次运行"))
+        ("go to the races of the chosen outcome", "进入该结果的各次运行"))
         .hints(&[hint(Races, 3, "its races", "各次运行")]),
-    act("outcomes", Action::Races(false), &["left", "h"], &[Races], ("back to the outcomes", "回到结果列表")),
-    act("more-races", Action::More, &["+", "="], &[Races], ("ten times as many races", "并发竞争次数增加到十倍"))
+    act("outcomes", Action::Races(false), &["left", "h"], &[Races], ("go back to the outcomes", "回到结果列表")),
+    act("more-races", Action::More, &["+", "="], &[Races], ("run ten times as many races", "并发竞争次数增加到十倍"))
         .hints(&[hint(Races, 4, "10 times more", "再跑十倍")]),
-    act("pause-races", Action::Toggle, &["space"], &[Races], ("pause the races, or go on", "暂停或继续并发竞争"))
+    act("pause-races", Action::Toggle, &["space"], &[Races], ("pause or continue the races", "暂停或继续并发竞争"))
         .hints(&[hint(Races, 4, "pause/go on", "暂停/继续")]),
 
     // Exploring every order of a variant's moves.
     act("explore", Action::Explore, &["X"], &[Lesson, Catalogue, Variants],
-        ("explore: every order of moves tried", "穷举：试遍所有执行顺序"))
+        ("explore: try every order of moves", "穷举：试遍所有执行顺序"))
         .hints(&[hint(Lesson, 5, "every order", "穷举"), hint(Catalogue, 5, "every order", "穷举"), hint(Variants, 4, "every order", "穷举")]),
     act("open-order", Action::Open, &["enter"], &[Exploration],
         ("step through the order that goes wrong", "逐步查看这个出错顺序"))
         .hints(&[hint(Exploration, 1, "step through it", "逐步查看")]),
     act("next-broken", Action::Broken(true), &["right", "tab", "l"], &[Exploration],
-        ("what else is broken, with its own shortest order, or does not end", "下一条被破坏的约束及其最短顺序，或走不到头的顺序"))
+        ("show the next thing that is broken, or an order that does not end", "下一条被破坏的约束及其最短顺序，或走不到头的顺序"))
         .fold(1, "what else is broken, each with its own shortest order", "在被破坏的各条约束及其最短顺序之间切换")
         .hints(&[pair(Exploration, 2, "what else is broken", "其他被破坏的约束")]),
-    act("previous-broken", Action::Broken(false), &["left", "h"], &[Exploration], ("back to what is broken before that", "上一条被破坏的约束")),
+    act("previous-broken", Action::Broken(false), &["left", "h"], &[Exploration], ("show the previous thing that is broken", "上一条被破坏的约束")),
     act("next-fault", Action::NextFault, &["f"], &[Exploration],
-        ("the next fault that an order may have: none, a crash, a freeze, a lost reply, a restart, slowness", "切换每种顺序允许的故障：无、崩溃、冻结、回复丢失、重启、动作慢"))
+        ("allow another fault: none, a crash, a freeze, a lost reply, a restart, slowness", "切换每种顺序允许的故障：无、崩溃、冻结、回复丢失、重启、动作慢"))
         .hints(&[hint(Exploration, 3, "fault", "故障")]),
-    act("more-moves", Action::Moves(true), &["+", "="], &[Exploration], ("longer orders: one move more", "步数上限加一"))
+    act("more-moves", Action::Moves(true), &["+", "="], &[Exploration], ("allow longer orders: one move more", "步数上限加一"))
         .fold(1, "longer or shorter orders: one move more or fewer", "步数上限加一、减一")
         .hints(&[pair(Exploration, 4, "moves", "步数")]),
-    act("fewer-moves", Action::Moves(false), &["-", "_"], &[Exploration], ("shorter orders: one move fewer", "步数上限减一")),
+    act("fewer-moves", Action::Moves(false), &["-", "_"], &[Exploration], ("allow shorter orders: one move fewer", "步数上限减一")),
     act("prune", Action::Prune, &["p"], &[Exploration],
-        ("leave out orders that are sure to come to the same, or try them all", "略去必定等价的顺序，或逐一试遍"))
+        ("try all orders, or leave out those with the same result as others", "略去必定等价的顺序，或逐一试遍"))
         .hints(&[hint(Exploration, 5, "leave out", "略去等价")]),
     act("states", Action::States, &["g"], &[Exploration],
-        ("walk through the states, where they are few", "逐个查看各个状态（状态不多时）"))
+        ("walk through the states (if there are at most 60)", "逐个查看各个状态（状态不多时）"))
         .hints(&[hint(Exploration, 7, "states", "状态")]),
     act("next-state", Action::Walk(true), &["right", "l"], &[States], ("take the chosen step", "走选中的一步"))
         .fold(1, "take the chosen step, or the last one back", "走选中的一步，或退回一步")
         .hints(&[pair(States, 2, "step, back", "走一步、退一步")]),
     act("previous-state", Action::Walk(false), &["left", "h"], &[States], ("take the last step back", "退回一步")),
-    act("play-on", Action::Open, &["enter"], &[States], ("go on by hand from here: free play", "从这里起自己操作：自由模式"))
+    act("play-on", Action::Open, &["enter"], &[States], ("continue by hand from here: free play", "从这里起自己操作：自由模式"))
         .hints(&[hint(States, 1, "go on by hand", "从这里自己操作")]),
 
     // The interview.
-    act("reveal", Action::Open, &["space", "enter", "right"], &[Card], ("show the answer, then what is asked next", "显示答案，再显示追问"))
+    act("reveal", Action::Open, &["space", "enter", "right"], &[Card], ("show the answer, then the follow-up question", "显示答案，再显示追问"))
         .hints(&[hint(Card, 1, "show", "显示")]),
     act("grade-1", Action::Grade(0), &["1"], &[Card], ("I did not know it: ask again soon", "没答上来：很快再问"))
         .fold(3, "how well you knew it: again, hard, good, easy", "答得如何：重来、困难、良好、简单")
@@ -250,33 +250,33 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Card, 5, "easy", "简单")]),
     act("proof", Action::Proof, &["o"], &[Card, Exam], ("open the step that shows it", "打开能证明它的那一步"))
         .hints(&[hint(Card, 6, "see it happen", "看它发生"), hint(Exam, 4, "see it happen", "看它发生")]),
-    act("ask", Action::Open, &["enter", "space"], &[Decks], ("ask me these: what is due, then what is new; once more", "开始提问：先问待复习的，再问新题；或再来一轮"))
+    act("ask", Action::Open, &["enter", "space"], &[Decks], ("ask me these: first what is due, then what is new", "开始提问：先问待复习的，再问新题；或再来一轮"))
         .hints(&[hint(Decks, 1, "ask me", "开始")]),
-    act("mock", Action::Mock, &["m"], &[Decks], ("a mock interview: ten of these, on a clock", "模拟面试：从中随机问十题，计时"))
+    act("mock", Action::Mock, &["m"], &[Decks], ("start a mock interview: ten of these, on a clock", "模拟面试：从中随机问十题，计时"))
         .hints(&[hint(Decks, 2, "mock interview", "模拟面试")]),
     act("exam", Action::Exam, &["x"], &[Decks],
-        ("an exam on these lessons: is this order of moves safe?", "考试：就这些课程判断某个执行顺序是否安全"))
+        ("start an exam on these lessons: is this order of moves safe?", "考试：就这些课程判断某个执行顺序是否安全"))
         .hints(&[hint(Decks, 4, "exam", "考试")]),
     act("judge-safe", Action::Judge(true), &["y"], &[Exam], ("this order is safe", "这个顺序安全"))
         .fold(1, "this order is safe, or it is not", "这个顺序安全，或不安全")
         .hints(&[hint(Exam, 1, "safe", "安全")]),
     act("judge-unsafe", Action::Judge(false), &["n"], &[Exam], ("this order is not safe", "这个顺序不安全"))
         .hints(&[hint(Exam, 2, "not safe", "不安全")]),
-    act("next-order", Action::Open, &["space", "enter", "right"], &[Exam], ("the next order", "下一个顺序"))
+    act("next-order", Action::Open, &["space", "enter", "right"], &[Exam], ("show the next order", "下一个顺序"))
         .hints(&[hint(Exam, 3, "next", "下一题")]),
 
     // The exercises.
     act("open-failure", Action::Open, &["enter"], &[Kata], ("step through the order that broke your answer", "逐步查看让你的答案出错的顺序"))
         .hints(&[hint(Kata, 1, "step through it", "逐步查看")]),
-    act("edit", Action::Edit, &["e"], &[Kata], ("change your file in $EDITOR", "用 $EDITOR 修改你的文件"))
+    act("edit", Action::Edit, &["e"], &[Kata], ("edit your file in $EDITOR", "用 $EDITOR 修改你的文件"))
         .hints(&[hint(Kata, 2, "edit", "编辑")]),
-    act("hint", Action::Hint, &["h", "t"], &[Kata], ("a hint, then a stronger one", "提示，再按一次更具体"))
+    act("hint", Action::Hint, &["h", "t"], &[Kata], ("show a hint, then a stronger one", "提示，再按一次更具体"))
         .hints(&[hint(Kata, 3, "hint", "提示")]),
-    act("next-exercise", Action::Variant(true), &["n", "right"], &[Kata], ("the next exercise", "下一个练习"))
+    act("next-exercise", Action::Variant(true), &["n", "right"], &[Kata], ("go to the next exercise", "下一个练习"))
         .fold(1, "the next exercise or the one before", "下一个、上一个练习")
         .hints(&[pair(Kata, 5, "next, previous", "下一个、上一个")]),
-    act("previous-exercise", Action::Variant(false), &["p", "left"], &[Kata], ("the exercise before", "上一个练习")),
-    act("solution", Action::Solution, &["s"], &[Kata], ("the reference solution, and who else does it so; again, it is closed", "参考答案，以及哪些产品也这样做；再按一次收起"))
+    act("previous-exercise", Action::Variant(false), &["p", "left"], &[Kata], ("go to the previous exercise", "上一个练习")),
+    act("solution", Action::Solution, &["s"], &[Kata], ("show or hide the reference solution", "参考答案，以及哪些产品也这样做；再按一次收起"))
         .hints(&[hint(Kata, 6, "solution", "参考答案")]),
 
     // Lists and panes.
@@ -288,36 +288,36 @@ pub const TABLE: &[Row] = &[
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
         .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
     act("page-down", Action::Page(1), &["pagedown"], SCROLLED, ("a page down", "下翻")),
-    act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page, Races, Exploration], ("to the first line", "到第一行"))
+    act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page, Races, Exploration], ("go to the first line", "到第一行"))
         .fold(1, "first line, last line", "第一行、最后一行"),
-    act("bottom", Action::End(true), &["end"], &[Catalogue, Variants, Page, Races, Exploration], ("to the last line", "到最后一行")),
+    act("bottom", Action::End(true), &["end"], &[Catalogue, Variants, Page, Races, Exploration], ("go to the last line", "到最后一行")),
 
     // Everywhere.
     act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
         ("every command by name", "命令面板：按名字执行任意操作"))
         .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 9, "commands", "命令"), hint(Free, 9, "commands", "命令")]),
     act("interview", Action::Cards, &["i"], &[Everywhere],
-        ("the interview: questions, then answers; and back from it", "面试：先问后答；再按一次返回"))
+        ("open or leave the interview questions", "面试：先问后答；再按一次返回"))
         .hints(&[hint(Lesson, 13, "interview", "面试题"), hint(Catalogue, 7, "interview", "面试")]),
     act("questions", Action::Questions, &["N"], &[Everywhere],
-        ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
-    act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
+        ("turn questions on or off", "开启或关闭提问，适合演示")),
+    act("language", Action::Language, &["L"], &[Everywhere], ("switch the language: 中文", "切换语言：English"))
         .hints(&[hint(Catalogue, 0, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Races, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Exploration, 10, "中文", "English"), hint(Notes, 2, "中文", "English"), hint(Kata, 8, "中文", "English")]),
     act("theme", Action::Theme, &["T"], &[Everywhere],
-        ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
+        ("next theme: like the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
             hint(Lesson, 4, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助"), hint(States, 4, "help", "帮助"), hint(Kata, 7, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
-        ("back to where you came from", "返回上一层"))
+        ("go back", "返回上一层"))
         .hints(&[hint(Catalogue, 4, "quit", "退出"), hint(Variants, 5, "back", "返回"),
             hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 4, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back", "返回"), hint(Exploration, 2, "stop, back", "停止、返回"), hint(States, 2, "back", "返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // Text fields.
-    act("accept", Action::Accept, &["enter"], &[Field], ("do or open what is chosen", "执行或打开所选项"))
+    act("accept", Action::Accept, &["enter"], &[Field], ("do or open what you have chosen", "执行或打开所选项"))
         .hints(&[hint(Field, 1, "take", "确定")]),
-    act("cancel", Action::Cancel, &["esc"], &[Field], ("give up typing", "放弃输入"))
+    act("cancel", Action::Cancel, &["esc"], &[Field], ("cancel", "放弃输入"))
         .hints(&[hint(Field, 3, "cancel", "取消")]),
     act("erase", Action::Erase(Erase::Character), &["backspace", "ctrl-h"], &[Field],
         ("erase a character", "删除一个字"))
