@@ -1,8 +1,8 @@
-//! Files of the user's: read only where they are regular files and no longer than is sensible, and written whole or
-//! not at all.
+//! The user's files: read only if they are regular files of a sensible length, and written completely or not
+//! at all.
 //!
-//! **Architecture Invariant:** nothing here ever waits for somebody else (as reading from a FIFO does), and nothing
-//! but a regular file is ever replaced.
+//! **Architecture Invariant:** nothing here ever waits for another process (as reading from a FIFO does), and
+//! nothing but a regular file is ever replaced.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ use std::{
 use rustix::{fs::OFlags, process::umask};
 use tempfile::NamedTempFile;
 
-/// What a file is that is no regular file.
+/// What a path is if it is no regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Directory,
@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a file; `None` where it is a regular file.
+    /// The kind of a file, or `None` if it is a regular file.
     fn of(facts: &fs::Metadata) -> Option<Self> {
         let kind = facts.file_type();
         if kind.is_file() {
@@ -56,7 +56,7 @@ impl fmt::Display for Kind {
 
 pub fn open(path: &Path) -> io::Result<File> {
     regular(&fs::metadata(path)?)?;
-    // What was looked at and what is opened need not be the same.
+    // The file may have been replaced between the check and the opening.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     regular(&file.metadata()?)?;
@@ -84,7 +84,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
 }
 
-/// Reads a regular file of UTF-8.
+/// Reads a regular file of UTF-8, of at most `most` bytes.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     String::from_utf8(read(path, most)?).map_err(invalid)
@@ -99,21 +99,21 @@ pub enum Unwritable {
     Dangling(PathBuf),
     #[error("there is no directory {}", .0.display())]
     NoDirectory(PathBuf),
-    /// Nobody could read what would be written.
+    /// The user could not read what would be written.
     #[error("{0}")]
     Umask(#[from] Umask),
     #[error("{0}")]
     System(#[from] io::Error),
 }
 
-/// The user's umask takes new files away from the user.
+/// The user's umask takes from the user the access to new files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the umask {0:03o} keeps you from what you write yourself; set another first: `umask 022`")]
 pub struct Umask(pub u32);
 
-/// Looks at the umask, which must leave to the user what the user writes.
+/// Checks that the umask leaves the user access to what the user writes.
 pub fn check_umask() -> Result<(), Umask> {
-    // There is no way to look at it without setting it; what is created meanwhile is the user's alone.
+    // The umask cannot be read without setting it; what is created meanwhile is accessible to the user alone.
     let mask = umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     umask(mask);
     if mask.intersects(rustix::fs::Mode::RWXU) {
@@ -124,13 +124,13 @@ pub fn check_umask() -> Result<(), Umask> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Where it really is: a link to a file is written through, and stays a link.
+    /// The real path: a symbolic link is written through, and stays a link.
     path: PathBuf,
 }
 
 impl Output {
     pub fn new(path: &Path) -> Result<Self, Unwritable> {
-        // What cannot be looked at, and a link that leads nowhere, is told by the check.
+        // A path that cannot be examined, and a dangling link, are reported by `check`.
         let path = match fs::canonicalize(path) {
             Ok(real) if path.is_symlink() => real,
             Err(error) if path.is_symlink() && error.kind() != io::ErrorKind::NotFound => {
@@ -160,7 +160,7 @@ impl Output {
         }
     }
 
-    /// The file that is there now and would be lost. An empty one has nothing to lose.
+    /// The existing file whose contents would be lost, or `None` if there is none or it is empty.
     pub fn replaces(&self) -> Option<&Path> {
         let facts = fs::symlink_metadata(&self.path).ok()?;
         (facts.len() > 0).then_some(self.path.as_path())
@@ -171,22 +171,23 @@ impl Output {
         parent.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// A file in the same folder, readable as the user's own new files are: the umask takes away what they are not.
+    /// A file in the same directory, with the permissions of the user's own new files: the umask restricts
+    /// them.
     fn temporary(&self) -> io::Result<NamedTempFile> {
         tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(self.folder())
     }
 
-    /// Looks whether it can be written, without writing it.
-    pub fn try_out(&self) -> Result<(), Unwritable> {
+    /// Checks whether the file can be written, without writing it.
+    pub fn check_writable(&self) -> Result<(), Unwritable> {
         check_umask()?;
         self.temporary()?.close()?;
         Ok(())
     }
 
-    /// Writes it: whoever looks sees what was there before, or all of it.
+    /// Writes the file atomically: readers see what was there before, or all of the new contents.
     ///
     /// # Errors
-    /// It cannot be written. What was there before is there still.
+    /// If the file cannot be written. What was there before is still there.
     pub fn write(
         &self,
         contents: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
@@ -202,11 +203,12 @@ impl Output {
     }
 }
 
-/// Writes a file that nobody but the user may read: whoever looks sees what was there before, or all of it.
+/// Writes a file that only the user may read, atomically: readers see what was there before, or all of the
+/// new contents.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // Temporary files are the user's alone, and stay so.
+    // Temporary files are accessible to the user alone, and stay so.
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path)?;

@@ -1,8 +1,9 @@
 //! Lockstep: distributed locks that fail on real servers, one move at a time.
 //!
-//! Data goes one way: a [`lesson`] is loaded and planned, a [`run`] carries it out with [`client`] processes against the
-//! servers of a [`lab`] on the lesson [`clock`], everything that happens is appended to the [`log`], and a [`world`]
-//! folded from the log is what the [`ui`] draws, what an [`export`] writes and what the [`verdict`] judges.
+//! Data goes one way: a [`lesson`] is loaded and planned, a [`run`] carries it out with [`client`] processes
+//! against the servers of a [`lab`] on the lesson [`clock`], everything that happens is appended to the
+//! [`log`], and a [`world`] folded from the log is what the [`ui`] draws, what an [`export`] writes and what
+//! the [`verdict`] judges.
 
 pub mod bench;
 pub mod cli;

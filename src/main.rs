@@ -1,5 +1,5 @@
 //! The `lockstep` program: one binary that is the command line, a client of a lesson, or the guard of a
-//! process, by its first word.
+//! process, depending on its first argument.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use lockstep::{cli, client, lab};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
-    // Before anything else: a guard becomes another program and must not bring anything of ours along.
+    // Before anything else: a guard becomes another program and must not bring along any state of Lockstep.
     if args.next_if(|first| first == lab::guard::GUARD).is_some() {
         return lab::guard::guard_main(args);
     }

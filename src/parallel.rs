@@ -7,7 +7,8 @@ use std::{
     thread,
 };
 
-/// What `work` makes of each item, in the items' order. Where no thread can be started, this one does everything.
+/// Applies `work` to each item, and returns the results in the order of the items. If no thread can be
+/// started, the calling thread does everything.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {

@@ -1,16 +1,17 @@
-//! What strangers say (lessons, replies, file names, arguments), made harmless for terminals, pictures and pages.
+//! Makes text of foreign origin (lessons, replies, file names, arguments) harmless for terminals, pictures
+//! and pages.
 //!
-//! Harmful are the characters that are not seen and act all the same: control characters (C0, DEL and C1, with which
-//! escape sequences begin), marks that change the direction of writing, and marks without any width that hide words or
-//! make two different names look alike. Joiners, variation selectors and combining marks stay: scripts and emoji need
-//! them.
+//! Harmful are invisible characters that have an effect: control characters (C0, DEL and C1, with which
+//! escape sequences begin), marks that change the direction of writing, and marks without any width that hide
+//! words or make two different names look alike. Joiners, variation selectors and combining marks stay:
+//! scripts and emoji need them.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// What stands in the place of a harmful character.
+/// The replacement for a harmful character.
 const STAND_IN: char = '·';
 
-/// Whether a character is shown and does nothing else.
+/// Whether a character is visible and has no other effect.
 pub fn is_harmless(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
@@ -30,26 +31,26 @@ pub fn is_harmless(c: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text as HTML and SVG write it, in an element or in quotes.
+/// Escapes a text for HTML and SVG, in an element or in quotes.
 pub fn html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The text on one line, with a stand-in for every harmful character.
+/// The text on one line, with every harmful character replaced.
 pub fn line(text: &str) -> Cow<'_, str> {
     replaced(text, is_harmless)
 }
 
-/// The text with its line feeds and tabs, and with a stand-in for every other harmful character.
+/// The text with its line feeds and tabs, and with every other harmful character replaced.
 pub fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, stays)
 }
 
-/// How many blanks in a row of a command are written out.
+/// The most consecutive blanks of a command that are written out.
 const MOST_BLANKS: usize = 8;
 
-/// A command as a shell takes it, on one line. A long run of blanks is told by its length: behind it something might be
-/// overlooked.
+/// A command as a shell takes it, on one line. A long run of blanks is replaced by its length: what follows
+/// it might be overlooked.
 pub fn command(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| command_word(word)).collect();
     words.join(" ")
@@ -86,8 +87,8 @@ fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(stand_in).collect())
 }
 
-/// A JSON text of the same meaning in which every harmful character is escaped. JSON itself escapes C0 only. Line feeds
-/// and tabs stay: in JSON they stand between values.
+/// An equivalent JSON text in which every harmful character is escaped. JSON itself escapes C0 only. Line
+/// feeds and tabs stay: in JSON they occur between values.
 pub fn json(text: &str) -> Cow<'_, str> {
     if text.chars().all(stays) {
         return Cow::Borrowed(text);
@@ -106,7 +107,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// All texts inside a JSON value, as [`lines`] has them.
+/// Replaces harmful characters in all strings and names inside a JSON value, as [`lines`] does.
 pub fn value(value: &mut serde_json::Value) {
     use serde_json::Value;
     match value {
@@ -135,7 +136,7 @@ mod tests {
     use super::{command, is_harmless, json, line, lines, value};
 
     #[test]
-    fn a_command_is_told_so_that_nothing_of_it_is_overlooked() {
+    fn a_command_is_shown_so_that_no_part_is_overlooked() {
         let told = |words: &[&str]| command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         assert_eq!(told(&["bash", "worker.sh", "${lease}"]), "bash worker.sh ${lease}");
         assert_eq!(told(&["sh", "-c", "echo it's; ls", ""]), r"sh -c 'echo it'\''s; ls' ''");
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_acts_unseen_is_replaced_and_scripts_stay_whole() {
+    fn invisible_characters_are_replaced_and_scripts_stay_whole() {
         assert_eq!(line("a\u{1b}[31mb\u{9b}2J\u{7f}\n"), "a·[31mb·2J··");
         assert_eq!(lines("a\n\tb\r"), "a\n\tb·");
         assert_eq!(line("\u{202e}txt\u{2066}\u{200b}\u{feff}\u{e0041}"), "·txt····");

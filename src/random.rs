@@ -1,4 +1,4 @@
-//! Numbers that follow from a seed, so that whatever they decide is decided the same way again.
+//! Pseudorandom numbers from a seed, so that whatever they decide can be repeated.
 
 /// A pseudorandom generator: `SplitMix64` (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 #[derive(Debug, Clone)]
@@ -17,12 +17,12 @@ impl SplitMix64 {
         x ^ (x >> 31)
     }
 
-    /// A number from 0 to just below `bound`. The bias of the remainder is far below what anybody counts.
+    /// A number from 0 to just below `bound`. The bias of the remainder is negligible here.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.draw() % (bound.max(1) as u64)).unwrap_or(0)
     }
 
-    /// Fisher and Yates' shuffle.
+    /// The Fisher–Yates shuffle.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for n in (1..items.len()).rev() {
             items.swap(n, self.below(n + 1));

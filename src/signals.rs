@@ -1,14 +1,14 @@
-//! The signals that end the program, and that it may still tidy up after: the terminal is given back, servers and
-//! clients are ended.
+//! The signals that end the program, and after which it can still clean up: restore the terminal, and end
+//! servers and clients.
 
 use std::{future::poll_fn, io, task::Poll};
 
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
-/// All that end a program that does not listen, but those that nobody can listen to (SIGKILL), those that a mistake in
-/// the program itself raises (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS), and SIGPIPE, which is an error of
-/// writing here.
+/// All signals that end a program by default, except those that cannot be caught (SIGKILL), those that a bug
+/// in the program itself raises (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS), and SIGPIPE, which is a
+/// write error here.
 const ENDING: [(Signal, &str); 13] = [
     (Signal::HUP, "SIGHUP"),
     (Signal::INT, "SIGINT"),
@@ -25,12 +25,12 @@ const ENDING: [(Signal, &str); 13] = [
     (Signal::IO, "SIGIO"),
 ];
 
-/// Listens to them. From its making on, none of them ends the program by itself.
+/// Listens for these signals. Once this exists, none of them ends the program by itself.
 #[derive(Debug)]
 pub struct Signals(Vec<(i32, &'static str, unix::Signal)>);
 
 impl Signals {
-    /// Begins to listen. Must be called inside a `tokio` runtime.
+    /// Starts listening. Must be called inside a `tokio` runtime.
     pub fn listen() -> io::Result<Self> {
         let listen = |(signal, name): &(Signal, &'static str)| {
             let number = signal.as_raw();
@@ -39,7 +39,7 @@ impl Signals {
         ENDING.iter().map(listen).collect::<io::Result<_>>().map(Self)
     }
 
-    /// The next of them: its number and its name.
+    /// Waits for the next signal. Returns its number and its name.
     pub async fn next(&mut self) -> (i32, &'static str) {
         poll_fn(|context| {
             for (number, name, signal) in &mut self.0 {
@@ -53,9 +53,9 @@ impl Signals {
     }
 }
 
-/// Whether there is a process with this number.
+/// Whether a process with this pid exists.
 pub fn lives(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    // It is sent nothing: the system only says whether something could be sent.
+    // No signal is sent: the system only reports whether one could be sent.
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }

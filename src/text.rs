@@ -1,4 +1,4 @@
-//! Words for the learner, in both languages.
+//! Texts for the learner, in both languages.
 
 use std::{cell::Cell, fmt};
 
@@ -20,7 +20,7 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// What stands between a word and what it is about.
+    /// The colon between a word and its explanation.
     pub fn colon(self) -> &'static str {
         match self {
             Self::En => ": ",
@@ -35,8 +35,8 @@ impl Lang {
         }
     }
 
-    /// The language of the user's environment: Chinese where `LC_ALL`, `LC_MESSAGES` or `LANG` (the first
-    /// that is set, as POSIX orders them) starts with `zh`.
+    /// The language of the user's environment: Chinese if `LC_ALL`, `LC_MESSAGES` or `LANG` (the first that
+    /// is set, in the order of POSIX) starts with `zh`.
     pub fn from_env() -> Self {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"]
             .into_iter()
@@ -58,7 +58,7 @@ impl fmt::Display for Lang {
     }
 }
 
-/// A text in both languages. Where an author wrote only one, it stands for both.
+/// A text in both languages. If an author wrote only one, it serves for both.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Text {
     /// English.
@@ -68,11 +68,11 @@ pub struct Text {
 }
 
 thread_local! {
-    /// Whether a text must be there in both languages.
+    /// Whether every text must be given in both languages.
     static STRICT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reads something, of which a text in one language alone is an error.
+/// Calls `read`, during which a text in only one language is an error.
 pub(crate) fn strictly<T>(read: impl FnOnce() -> T) -> T {
     let before = STRICT.replace(true);
     let read = read();
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Text {
                 let (mut en, mut zh) = (None, None);
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
-                        // Nothing behind the colon is a text that was forgotten.
+                        // A name without a value is a text that was forgotten, and is read as an empty one.
                         "en" => en = Some(map.next_value::<Option<String>>()?.unwrap_or_default()),
                         "zh" => zh = Some(map.next_value::<Option<String>>()?.unwrap_or_default()),
                         other => return Err(A::Error::unknown_field(other, &["en", "zh"])),
@@ -146,7 +146,7 @@ impl Text {
         Self { en: en.into(), zh: zh.into() }
     }
 
-    /// Texts as one, with a mark between them.
+    /// Joins texts, with a mark between them.
     pub fn join(texts: &[Self], en_mark: &str, zh_mark: &str) -> Self {
         let join = |lang, mark| texts.iter().map(|text| text.get(lang)).collect::<Vec<_>>().join(mark);
         Self { en: join(Lang::En, en_mark), zh: join(Lang::Zh, zh_mark) }
@@ -159,14 +159,14 @@ impl Text {
         }
     }
 
-    /// What `words` says in each language.
+    /// The text that `words` returns in each language.
     pub fn from_fn(words: impl Fn(Lang) -> String) -> Self {
         Self { en: words(Lang::En), zh: words(Lang::Zh) }
     }
 }
 
 impl From<String> for Text {
-    /// Words that are the same in every language: a name, a number, what a stranger said.
+    /// A text that is the same in every language: a name, a number, a text of foreign origin.
     fn from(words: String) -> Self {
         Self { en: words.clone(), zh: words }
     }
@@ -178,14 +178,15 @@ impl From<&str> for Text {
     }
 }
 
-/// English: what knows of one language only says that.
+/// The English text, for code that knows of one language only.
 impl From<Text> for String {
     fn from(text: Text) -> Self {
         text.en
     }
 }
 
-/// A [`Text`] of two formats. The names behind them are texts, of which each language has its own.
+/// A [`Text`] from two format strings. The names after them are [`Text`]s, of which each format uses its own
+/// language.
 macro_rules! both {
     ($en:literal, $zh:literal $(, $text:ident)* $(,)?) => {
         $crate::text::Text {
@@ -202,7 +203,7 @@ macro_rules! both {
 }
 pub(crate) use both;
 
-/// The same words in both languages.
+/// A constant text in both languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
     en: &'static str,
@@ -221,7 +222,7 @@ impl Words {
         }
     }
 
-    /// The words in one language, with each `{}` in turn replaced by a value.
+    /// The text in one language, with each `{}` in turn replaced by a value.
     pub fn with(self, lang: Lang, values: &[&str]) -> String {
         let mut parts = self.get(lang).split("{}");
         let mut text = parts.next().unwrap_or_default().to_owned();
@@ -232,7 +233,7 @@ impl Words {
         text
     }
 
-    /// The words in both languages, with each `{}` in turn replaced by a value.
+    /// The text in both languages, with each `{}` in turn replaced by a value.
     pub fn text(self, values: &[&str]) -> Text {
         Text::from_fn(|lang| self.with(lang, values))
     }

@@ -1,4 +1,4 @@
-//! `lockstep attach`: programs of the user's as clients, on the screen.
+//! `lockstep attach`: the user's own programs as clients, on the screen.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-// As the command line says it.
+// The help text names this number.
 const _: () = assert!(MOST_MASTERS == 9);
 
 /// What the programs talk to.
@@ -121,11 +121,11 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     let runs = Attached { scenario, options, seed: global.seed, record: record.clone() };
     let ended = show(global, &runs.scenario.clone(), runs)?;
     let Some(record) = record else { return Ok(ended) };
-    tell_recorded(global, &record.written(), ended)
+    report_recorded(global, &record.written(), ended)
 }
 
-/// Says where the runs are that were recorded, and what could not be written.
-fn tell_recorded(global: &Global, files: &[Result<PathBuf, Text>], ended: u8) -> Result<u8, Failure> {
+/// Reports the files of the runs that were recorded, and what could not be written.
+fn report_recorded(global: &Global, files: &[Result<PathBuf, Text>], ended: u8) -> Result<u8, Failure> {
     let lang = global.lang();
     for file in files.iter().flatten() {
         print::line(&words::RECORDED.with(lang, &[&file.display().to_string()]))?;
@@ -139,7 +139,8 @@ fn tell_recorded(global: &Global, files: &[Result<PathBuf, Text>], ended: u8) ->
     Ok(if ended == OK && files.iter().any(Result::is_err) { USAGE } else { ended })
 }
 
-/// Shows a recorded run of attached programs, where that is what the file has. They are not started.
+/// Shows a recorded run of attached programs, which are not started. Returns `None` if the file is no such
+/// recording.
 pub(crate) fn play_recorded(global: &Global, path: &str) -> Option<Result<u8, Failure>> {
     let path = Path::new(path);
     if !recording::is_recording(path) {
@@ -160,7 +161,7 @@ pub(crate) fn play_recorded(global: &Global, path: &str) -> Option<Result<u8, Fa
     Some(show())
 }
 
-/// What a recording of attached programs is of, and what happened.
+/// The scenario and the log of a recording of attached programs.
 pub(crate) fn recorded(
     mut recording: Recording,
     attached: &AttachedPrograms,
@@ -170,7 +171,7 @@ pub(crate) fn recorded(
     Ok((scenario, recording.log))
 }
 
-/// The entry of attached programs in the catalogue, where they are alone.
+/// The catalogue entry of attached programs, which is the only one there.
 pub(crate) fn entry(scenario: &Scenario) -> CatalogueEntry {
     let mut entry = play::entry(&scenario.loaded, &Params::new(), true);
     for variant in &mut entry.variants {
@@ -187,9 +188,9 @@ fn show(global: &Global, scenario: &Scenario, runs: impl Runs) -> Result<u8, Fai
         speed: global.speed(),
         theme: Theme::from_env(global.theme()),
         questions: false,
-        keys: global.chosen.keys.clone(),
-        reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
-        mistakes: global.chosen.summary(),
+        keys: global.settings.keys.clone(),
+        reduced_motion: global.reduced_motion || global.settings.reduced_motion.unwrap_or(false),
+        mistakes: global.settings.summary(),
         ..AppOptions::default()
     };
     let ended = super::block_on(async {

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// The columns of the report.
+/// The width of the report, in columns.
 const WIDE: usize = 118;
 
 /// What to measure.
@@ -80,7 +80,7 @@ pub struct BenchArgs {
     yes: bool,
 }
 
-/// Much shorter than the leases.
+/// These times must be much shorter than the leases.
 fn parse_time(word: &str) -> Result<Duration, String> {
     parse_within(word, Duration::from_secs(1))
 }
@@ -179,7 +179,7 @@ fn own_servers(args: &BenchArgs) -> Result<Vec<Servers>, Failure> {
     redis.into_iter().chain(zookeeper).chain(sql).collect()
 }
 
-/// Those that were named, or all that there are servers for.
+/// The locks that were named, or all that there are servers for.
 fn chosen(args: &BenchArgs, own: &[Servers]) -> Result<Vec<&'static Lock>, Failure> {
     let named =
         LOCKS.iter().filter(|lock| args.locks.is_empty() || args.locks.iter().any(|id| id == lock.id));
@@ -192,7 +192,8 @@ fn chosen(args: &BenchArgs, own: &[Servers]) -> Result<Vec<&'static Lock>, Failu
     Err(Failure::usage(words::BENCH_NOT_THERE.text(&[&ids.join(", ")])))
 }
 
-/// Wrong addresses and passwords are told before anything is asked or written.
+/// Connects to the servers, so that wrong addresses and passwords are reported before anything is asked or
+/// written.
 async fn reach(own: &[Servers]) -> Result<(), Failure> {
     for servers in own {
         let reached = servers.reach().await;
@@ -203,7 +204,7 @@ async fn reach(own: &[Servers]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Nothing is written to servers of the user's that the user has not allowed.
+/// Asks whether the user's own servers may be written to, and fails unless the user allows it.
 fn ask(global: &Global, args: &BenchArgs, own: &[Servers], name: &str) -> Result<(), Failure> {
     if own.is_empty() || args.yes {
         return Ok(());
@@ -216,7 +217,7 @@ fn ask(global: &Global, args: &BenchArgs, own: &[Servers], name: &str) -> Result
     }
 }
 
-/// Tells somebody how far a series is.
+/// Reports the progress of a series.
 struct Follower<'a> {
     global: &'a Global,
     args: &'a BenchArgs,
@@ -226,16 +227,16 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// What came of every lock, and whether it was interrupted.
+    /// Returns the result of every lock, and whether the series was interrupted.
     async fn follow(mut self, mut series: Measuring) -> Result<(Vec<Row>, bool), Failure> {
         let (mut rows, mut cut) = (Vec::new(), false);
         loop {
             let update = tokio::select! {
                 update = series.updates.recv() => update,
                 _ = interrupted(), if !cut => {
-                    interrupt::heard();
+                    interrupt::acknowledge();
                     cut = true;
-                    // Until what was written is removed.
+                    // Continues until what was written is removed.
                     series.stop();
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! `lockstep check`: lesson files, without running them.
+//! `lockstep check`: checks lesson files without running them.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<u8, Failure> {
-    // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
+    // `check lessons/*.yaml` includes the recipes, which are no lesson but may contain mistakes.
     let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
         files.iter().partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
     let lessons: Vec<Result<Arc<Loaded>, LessonError>> = if files.is_empty() && recipes.is_empty() {
@@ -39,7 +39,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
     let recipes: BTreeSet<PathBuf> = recipes.into_iter().cloned().chain(beside).collect();
     let mut code = OK;
     let mut told: Vec<LessonError> = Vec::new();
-    // What is wrong with a recipe is wrong with each lesson that uses it, and is told once.
+    // A mistake in a recipe is found in each lesson that uses it, and is reported once.
     let mut tell = |error: &LessonError| {
         code = USAGE;
         if told.contains(error) {
@@ -94,8 +94,8 @@ fn checked_recipes(file: &Path, strict: bool) -> Result<(), LessonError> {
     if strict { source.check_languages(true) } else { Ok(()) }
 }
 
-/// Whether a lesson has an id of its own, and comes after lessons that there are: of those that are checked, those beside
-/// it, those that Lockstep carries.
+/// Checks that the id of a lesson is not taken, and that the lessons it comes after exist: among those that
+/// are checked, those beside it, or those that Lockstep carries.
 fn check_ids(loaded: &Loaded, checked: &[&Loaded]) -> Result<(), LessonError> {
     let lesson = &loaded.lesson;
     let place = |mistake: &Mistake| loaded.source.place(mistake);

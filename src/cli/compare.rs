@@ -1,4 +1,4 @@
-//! `lockstep compare`: which two variants stand beside each other.
+//! `lockstep compare`: selects the two variants to compare.
 
 use clap::Args;
 

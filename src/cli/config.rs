@@ -1,11 +1,11 @@
-//! `lockstep config`: the configuration file, written out or checked.
+//! `lockstep config`: prints or checks the configuration file.
 
 use serde_json::json;
 
 use super::{Failure, Global, OK, USAGE, print};
 use crate::config::{self, Config};
 
-/// Prints the whole file as it is without one, or says what is wrong with the user's.
+/// Prints a whole configuration file with the defaults, or reports what is wrong with the user's.
 pub(crate) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     let path = global.config.clone().or_else(Config::path);
     let shown =
@@ -13,7 +13,7 @@ pub(crate) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     if !check {
         return print::document(&config::file(&shown)).map(|()| OK);
     }
-    let mistakes = &global.chosen.mistakes;
+    let mistakes = &global.settings.mistakes;
     for mistake in mistakes {
         print::mistake(mistake, global.lang(), global.json)?;
     }

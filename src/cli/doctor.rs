@@ -1,4 +1,5 @@
-//! `lockstep doctor`: what this machine has and lacks, and whether time can be stopped on it.
+//! `lockstep doctor`: reports what is installed on this machine and what is missing, and whether time can be
+//! stopped on it.
 
 use super::{
     Failure, Global, OK, SERVER,
@@ -70,14 +71,14 @@ pub(crate) fn doctor(global: &Global, install: bool, with: &[Language], yes: boo
     Ok(if report.healthy() && missing.is_empty() { OK } else { SERVER })
 }
 
-/// What installs the servers' programs and these libraries.
+/// The plan to install the servers' programs and these libraries, or `None` if nothing is missing.
 fn plan(options: &LabOptions, libraries: &Libraries) -> Result<Option<InstallPlan>, LabError> {
     let servers = InstallPlan::new(&programs(&options.search), &options.search)?;
     let libraries = options.installed.plan(libraries, &options.search)?;
     Ok([servers, libraries].into_iter().flatten().reduce(InstallPlan::and))
 }
 
-/// A line for each library that is there, and one for those that are not.
+/// A line for each library that is installed, and one for those that are missing.
 fn libraries_words(options: &LabOptions, libraries: &Libraries, lang: Lang) -> String {
     let missing = options.installed.missing(libraries, &options.search);
     let mut lines = String::new();
@@ -102,7 +103,7 @@ pub(crate) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
     }
 }
 
-/// Asks the user at the terminal. Without one nobody can answer, and the answer is an error that says so.
+/// Asks the user at the terminal. Without a terminal nobody can answer, which is reported as an error.
 pub(crate) fn asked(question: Words, lang: Lang) -> Result<bool, Failure> {
     print::ask(question.get(lang), true)?.ok_or_else(|| {
         let mut message = question.text(&[]);

@@ -1,4 +1,4 @@
-//! `lockstep eval`: what an expression gives of a finished run.
+//! `lockstep eval`: evaluates an expression on a finished run.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) fn eval(global: &Global, args: &EvalArgs) -> Result<u8, Failure> {
         let loaded = global.lesson(&args.lesson)?;
         Scenario::plan(&loaded, &global.variant_of(&loaded), &global.overrides())?
     };
-    // A mistake in it is told before anything is started.
+    // A mistake in the expression is reported before anything is started.
     let expr = scenario.expression(&args.expression)?;
     let log = match recorded {
         Some(mut recording) => {

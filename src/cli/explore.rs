@@ -1,4 +1,4 @@
-//! `lockstep explore`: every order of moves tried, and how many of them break what must never be so.
+//! `lockstep explore`: explores every order of moves, and counts those that break an invariant.
 
 use std::{
     ops::ControlFlow,
@@ -107,13 +107,14 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             let watch = |progress: &Progress| {
                 show(&bar, progress, global.lang());
                 if stop.load(Ordering::Acquire) {
-                    interrupt::heard();
+                    interrupt::acknowledge();
                     ControlFlow::Break(())
                 } else {
                     ControlFlow::Continue(())
                 }
             };
-            // While servers are started or an order is confirmed nobody asks whether to stop: then the signal ends it.
+            // While servers are started or an order is confirmed, `watch` is not called: then the signal ends
+            // the command.
             let found = Box::pin(explore::explore(scenario, &options, bounds, &watch)).await;
             bar.finish_and_clear();
             let found = found.map_err(|error| failure(scenario, error))?;
@@ -147,7 +148,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
     })
 }
 
-/// What is looked for in a variant, and how far.
+/// The bounds of the search in a variant.
 fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
     let never = args.never.as_deref().map(|source| scenario.never(source)).transpose();
     let place = || format!("{} · {}", scenario.loaded.lesson.id, scenario.variant);
@@ -222,8 +223,8 @@ fn show(bar: &ProgressBar, progress: &Progress, lang: Lang) {
     ));
 }
 
-/// A count as a JSON number: exact as far as JSON's readers are.
-#[expect(clippy::cast_precision_loss, reason = "no reader keeps more of it")]
+/// A count as a JSON number, as exact as readers of JSON are.
+#[expect(clippy::cast_precision_loss, reason = "readers of JSON keep no more digits")]
 fn number(count: u128) -> Value {
     u64::try_from(count).map_or_else(|_| json!(count as f64), |count| json!(count))
 }
@@ -281,12 +282,13 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
     })
 }
 
-/// After which move, none where every order goes wrong, and which share before it.
+/// The move after which every order goes wrong, null if all do anyway, and the share of those that do before
+/// it.
 fn last_chance(known: Unavoidable, order: &CarriedOut) -> Value {
     json!({ "after": known.step.and_then(|step| order.moves.get(step)), "before": known.before })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+#[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
 fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     let spent = found.searching.as_secs_f64();
     let a_second = |count: u64| format!("{:.0}", count as f64 / spent.max(0.001));
@@ -318,10 +320,11 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     for seen in &found.outcomes {
         lines.push(format!("    {:>8}  {}", seen.orders, words_of(&seen.outcome, &invariants, lang)));
     }
-    // Each has its own shortest order; of one alone it stands at the margin.
+    // Each invariant has its own shortest order, indented below it; the order of a single invariant is not
+    // indented.
     let indent = if found.broken.len() > 1 { "      " } else { "    " };
     for (invariant, orders) in &found.broken {
-        // Of a search that was stopped these are those of which the end is known.
+        // In a search that was stopped, only the orders whose end is known are counted.
         let orders = if found.complete { orders.to_string() } else { format!("≥ {orders}") };
         let says = invariants.iter().find(|known| known.name == *invariant);
         let says = says.map_or("", |known| known.says.get(lang)).trim_end_matches(['.', '。']);

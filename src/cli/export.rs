@@ -1,4 +1,4 @@
-//! `lockstep export`: pictures of runs, in files.
+//! `lockstep export`: writes pictures of runs to files.
 
 use std::{
     io::Write as _,
@@ -85,7 +85,7 @@ fn parse_size(text: &str) -> Result<(u16, u16), String> {
 
 pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
     let format = args.format.map_or_else(|| named(args.output.as_deref()), Ok)?;
-    // Every mistake that can be found without a server is found before the first server starts.
+    // Every mistake that can be found without a server is reported before the first server starts.
     let path = args.output.as_deref().filter(|path| !is_standard_output(path));
     let claim = |path| -> Result<_, Failure> {
         let ours = |there: &Path| format.wrote(&output::beginning(there));
@@ -127,15 +127,15 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
     Ok(OK)
 }
 
-/// The format that a file is named after; a picture where it is named after none.
+/// The format for the extension of a file; a picture if it has none.
 fn named(output: Option<&Path>) -> Result<Format, Failure> {
     let Some(ending) = output.and_then(Path::extension) else { return Ok(Format::Svg) };
     let ending = ending.to_string_lossy();
     Format::of_file(&format!(".{ending}")).ok_or_else(|| Failure::usage(words::NO_FORMAT.text(&[&ending])))
 }
 
-/// What to export: a scenario, and its log where it need not be run. Every kind of recording of the user's comes in
-/// here; the carried ones are runs like live ones.
+/// What to export: a scenario, and its log unless it has to be run. Every kind of the user's recordings is
+/// handled here; the carried ones are treated as runs.
 fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Failure> {
     let path = Path::new(lesson);
     if recording::is_recording(path) {
@@ -187,7 +187,7 @@ fn finished(scenario: &Scenario, log: Log) -> Finished {
     }
 }
 
-/// Whether a file is another name of standard output, to which pictures go anyway.
+/// Whether a path is another name of standard output, where pictures go by default.
 fn is_standard_output(path: &Path) -> bool {
     path == Path::new("-") || path == Path::new("/dev/stdout")
 }

@@ -1,5 +1,5 @@
-//! Signals that end a command without a screen. Whoever works is told and ends in good order; whoever does not within
-//! a second is ended.
+//! Signals that end a command without a screen. A command that is working is notified and ends in an orderly
+//! way; one that does not within a second is ended by force.
 
 use std::{
     io, process,
@@ -23,16 +23,18 @@ use crate::{lab, signals::Signals, text::Lang};
 /// How long a command may take to end by itself after a signal, in real time.
 const IN_GOOD_ORDER: Duration = Duration::from_millis(600);
 
-/// How much longer it may take where it has heard the signal and ends: to add up what a large search has found takes a while.
-const ONCE_HEARD: Duration = Duration::from_mins(1);
+/// How much longer it may take once it has noticed the signal: adding up the findings of a large search takes
+/// a while.
+const ONCE_ACKNOWLEDGED: Duration = Duration::from_mins(1);
 
-static HEARD: AtomicBool = AtomicBool::new(false);
+static ACKNOWLEDGED: AtomicBool = AtomicBool::new(false);
 
-/// The name of the signal that came, if one has.
+/// The name of the signal that arrived, if one has.
 static SIGNAL: OnceLock<watch::Sender<Option<&'static str>>> = OnceLock::new();
 
-/// From now on SIGINT and the other signals that can be heard ask the command to end, and end it where it does not
-/// within a second, be it that a thread is blocked. To be called before the first server is started.
+/// From now on SIGINT and the other signals that can be caught ask the command to end, and end it by force if
+/// it does not within a second, for instance because a thread is blocked. To be called before the first
+/// server is started.
 pub(crate) fn listen(lang: Lang) {
     if SIGNAL.get().is_some() {
         return;
@@ -42,17 +44,18 @@ pub(crate) fn listen(lang: Lang) {
     let announce = sender.clone();
     let thread = thread::Builder::new().name("signals".to_owned());
     let started = thread.spawn(move || {
-        // Without it signals do what they do by default: they end the program, and the kernel its children.
+        // Without a listener, signals do what they do by default: they end the program, and the kernel ends
+        // its children.
         let Ok((runtime, mut signals)) = begin() else { return };
         let _ = listens.send(());
         let (_, name) = runtime.block_on(signals.next());
         announce.send_replace(Some(name));
-        // Another signal is somebody's wish that it be now.
+        // A second signal means that the user does not want to wait.
         runtime.block_on(async {
             let again = tokio::time::timeout(IN_GOOD_ORDER, signals.next()).await;
-            if again.is_err() && HEARD.load(Ordering::Acquire) {
+            if again.is_err() && ACKNOWLEDGED.load(Ordering::Acquire) {
                 print::complain(words::ENDING.get(lang));
-                let _ = tokio::time::timeout(ONCE_HEARD, signals.next()).await;
+                let _ = tokio::time::timeout(ONCE_ACKNOWLEDGED, signals.next()).await;
             }
         });
         lab::end_now();
@@ -61,14 +64,14 @@ pub(crate) fn listen(lang: Lang) {
         process::exit(INTERRUPTED.into());
     });
     if started.is_ok() && ready.recv().is_ok() {
-        // Nobody else sets it: commands are carried out one by one.
+        // Nothing else sets it: commands are carried out one by one.
         let _ = SIGNAL.set(sender);
     }
 }
 
-/// Says that the command has heard the signal, is not blocked, and ends.
-pub(crate) fn heard() {
-    HEARD.store(true, Ordering::Release);
+/// Notes that the command has noticed the signal, is not blocked, and is ending.
+pub(crate) fn acknowledge() {
+    ACKNOWLEDGED.store(true, Ordering::Release);
 }
 
 /// The signal that has asked this program to end, if one has.
@@ -76,7 +79,7 @@ pub(crate) fn received() -> Option<&'static str> {
     SIGNAL.get().and_then(|signal| *signal.borrow())
 }
 
-/// Resolves when the user or the system has asked this program to end, with the signal's name.
+/// Resolves with the name of the signal when the user or the system has asked this program to end.
 pub(crate) async fn interrupted() -> &'static str {
     let Some(signal) = SIGNAL.get() else { return std::future::pending().await };
     let mut signal = signal.subscribe();

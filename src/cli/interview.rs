@@ -1,4 +1,4 @@
-//! `lockstep interview`: the questions of interviewers, asked on the screen or written into a file.
+//! `lockstep interview`: the questions of interviewers, asked on the screen or written to a file.
 
 use std::{
     io::Write as _,
@@ -165,7 +165,7 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
     Ok(OK)
 }
 
-/// Prints so many orders, and whether they are safe.
+/// Prints `count` orders, and whether each is safe.
 fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Failure> {
     let day = u64::try_from(crate::ui::app::today() / 86_400).unwrap_or(0);
     let exam = Exam::new(lessons, global.lab_options()?, global.seed ^ (day << 16));

@@ -42,7 +42,7 @@ pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
     Ok(if library.broken.is_empty() { OK } else { USAGE })
 }
 
-/// A variant's title with its parameters in it.
+/// A variant's title with its parameters filled in.
 fn title(loaded: &Loaded, variant: &str) -> Text {
     let scope = loaded.scope(variant, &Params::new()).unwrap_or_default();
     fill(&loaded.lesson.variants[variant].title, &scope)

@@ -1,15 +1,15 @@
-//! How far a long piece of work has come: one line of standard error that is written over, and only where somebody
-//! looks at it.
+//! The progress of long work: one line of standard error that is overwritten, shown only if standard error is
+//! a terminal.
 
 use std::time::{Duration, Instant};
 
 use super::print;
 use crate::ui::theme::text;
 
-/// From one line to the next: often enough to be read, seldom enough to cost nothing.
+/// The time from one line to the next: short enough to follow, long enough to cost nothing.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The line. Dropping it takes it away.
+/// The line. Dropping this erases it.
 #[derive(Debug)]
 pub(crate) struct Meter {
     began: Instant,
@@ -23,7 +23,7 @@ impl Meter {
         Self { began: Instant::now(), shown: None, seen: print::is_watched() }
     }
 
-    /// Shows a line about the time since the beginning, if the last one has been there long enough.
+    /// Shows a line for the time since the beginning, unless the last one is too recent.
     pub(crate) fn show(&mut self, line: impl FnOnce(Duration) -> String) {
         let now = Instant::now();
         if !self.seen || self.shown.is_some_and(|shown| now < shown + EVERY) {
@@ -31,17 +31,17 @@ impl Meter {
         }
         self.shown = Some(now);
         let line = line(now - self.began);
-        // A line that wraps could not be written over.
+        // A line that wraps could not be overwritten.
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
         let line = text::fit(&line, columns.saturating_sub(1));
-        print::over(&line);
+        print::overwrite(&line);
     }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
         if self.shown.is_some() {
-            print::over("");
+            print::overwrite("");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The command line: what the user may type, and which exit code answers. It must not know how lessons run
-//! or look.
+//! The command line: what the user may type, and the exit codes. It must not know how lessons run or look.
 
 pub(crate) mod attach;
 pub(crate) mod bench_locks;
@@ -62,14 +61,14 @@ use crate::{
 pub const OK: u8 = 0;
 /// A claim did not hold.
 pub const NOT_SHOWN: u8 = 1;
-/// A mistake of the user's.
+/// The user made a mistake.
 pub const USAGE: u8 = 2;
 /// A server is missing or failed.
 pub const SERVER: u8 = 3;
-/// A signal ended it, as a shell would say it of Ctrl-C.
+/// A signal ended the command; the code is the one that shells use for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
-/// How long tasks that own no lab are waited for at the end.
+/// How long to wait at the end for tasks that own no lab.
 const TASKS_END_WITHIN: Duration = Duration::from_millis(100);
 
 const LESSONS: &str = "LOCKSTEP_LESSONS";
@@ -136,9 +135,9 @@ pub struct Global {
     /// Uses this configuration file instead of your own (see `lockstep config`)
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What that file says.
+    /// The contents of the configuration file.
     #[arg(skip)]
-    chosen: Config,
+    settings: Config,
 }
 
 #[derive(Debug, Subcommand)]
@@ -242,7 +241,7 @@ fn parse_speed(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Something that ends a command: a message for standard error, and the exit code.
+/// The failure of a command: a message for standard error, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
     message: Text,
@@ -250,12 +249,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A signal, by its name, ended the command.
+    /// A signal, given by its name, ended the command.
     fn interrupted(signal: &str) -> Self {
         Self { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED }
     }
 
-    /// Something that could not be done with a file: what of the words, which file, why.
+    /// An operation on a file failed. `words` take the path and the reason.
     fn of_file(words: Words, path: &Path, error: &dyn fmt::Display) -> Self {
         Self::usage(words.text(&[&path.display().to_string(), &error.to_string()]))
     }
@@ -309,7 +308,7 @@ pub fn main() -> ExitCode {
     let (outcome, lang) = match Cli::try_parse() {
         Ok(Cli { command, mut global }) => {
             let outcome = global.configure().and_then(|()| answer(command, &global));
-            // What failed after a signal failed because of it.
+            // A failure after a signal is a consequence of the signal.
             let outcome =
                 outcome.map_err(|failure| interrupt::received().map_or(failure, Failure::interrupted));
             (outcome, global.lang())
@@ -361,9 +360,9 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
 }
 
 impl Global {
-    /// Reads the configuration. A file that was named must be there; the user's own need not.
+    /// Reads the configuration. A file that was given must exist; the user's default one need not.
     fn configure(&mut self) -> Result<(), Failure> {
-        self.chosen = match &self.config {
+        self.settings = match &self.config {
             None => Config::open(),
             Some(path) => Config::read(path)
                 .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))?,
@@ -371,21 +370,21 @@ impl Global {
         Ok(())
     }
 
-    /// The command line comes before the configuration, and that before the environment.
+    /// The language: the command line comes before the configuration, and that before the environment.
     fn lang(&self) -> Lang {
-        self.lang.or(self.chosen.lang).unwrap_or_else(Lang::from_env)
+        self.lang.or(self.settings.lang).unwrap_or_else(Lang::from_env)
     }
 
     fn theme(&self) -> ThemeName {
-        self.theme.or(self.chosen.theme).unwrap_or_default()
+        self.theme.or(self.settings.theme).unwrap_or_default()
     }
 
     fn speed(&self) -> f64 {
-        self.speed.or(self.chosen.speed).unwrap_or(1.0)
+        self.speed.or(self.settings.speed).unwrap_or(1.0)
     }
 
     fn questions(&self) -> bool {
-        !self.no_questions && self.chosen.questions.unwrap_or(true)
+        !self.no_questions && self.settings.questions.unwrap_or(true)
     }
 
     fn library(&self) -> Result<Library, Failure> {
@@ -395,14 +394,14 @@ impl Global {
         }
     }
 
-    /// A lesson by its name, or by the path of its file.
+    /// A lesson by its id, or by the path of its file.
     fn lesson(&self, name: &str) -> Result<Arc<Loaded>, Failure> {
         if self.lessons.is_none()
             && let Some(lesson) = carried(name)
         {
             return Ok(lesson);
         }
-        // No id has a dot or a slash.
+        // No id contains a dot or a slash.
         if name.contains(['.', '/']) && is_path(name) {
             return Ok(read_lesson(Path::new(name))?);
         }
@@ -417,7 +416,7 @@ impl Global {
         if is_path(name) {
             return Ok(read_lesson(Path::new(name))?);
         }
-        // A file that cannot be read has no id, and may be the one that is meant.
+        // The id of a file that cannot be read is unknown, so it may be the one that is meant.
         let is_meant =
             |broken: &&LessonError| Path::new(&broken.file).file_stem().is_some_and(|stem| stem == name);
         let meant = library.broken.iter().find(is_meant);
@@ -431,13 +430,13 @@ impl Global {
         }
     }
 
-    /// The variant that was named, or the first.
+    /// The variant that was given, or the first.
     fn variant_of(&self, loaded: &Loaded) -> String {
         let first = || loaded.lesson.variants.keys().next().cloned();
         self.variant.clone().or_else(first).unwrap_or_default()
     }
 
-    /// What is to be run of a lesson: the variant that was named, or all of them.
+    /// The scenarios of a lesson to be run: the variant that was given, or all of them.
     fn scenarios(&self, loaded: &Arc<Loaded>) -> Result<Vec<Scenario>, LessonError> {
         let all = loaded.lesson.variants.keys().filter(|_| self.variant.is_none());
         let variants = self.variant.iter().chain(all);
@@ -452,14 +451,14 @@ impl Global {
         files::check_umask().map_err(output::umask)?;
         let mut options = LabOptions::new()?;
         options.wall_clock = self.wall_clock;
-        // What is wrong with that file is told when a lesson is allowed; until then nothing in it is.
+        // An error in that file is reported by `lockstep trust`; until then the file allows nothing.
         options.trusted = UserFile::<trust::Trusted>::open().0.get().lessons.clone();
         options.set = self.overrides();
         Ok(options)
     }
 }
 
-/// A lesson by its file.
+/// Loads a lesson from its file.
 fn read_lesson(path: &Path) -> Result<Arc<Loaded>, LessonError> {
     if !recording::is_recording(path) {
         return load_file(path);
@@ -469,17 +468,17 @@ fn read_lesson(path: &Path) -> Result<Arc<Loaded>, LessonError> {
     Err(LessonError::of_file(&file, both!("is a recording, not a lesson", "是录像，不是课程"), Some(help)))
 }
 
-/// Whether what names a lesson is the path of a file.
+/// Whether the argument that names a lesson is the path of a file.
 fn is_path(name: &str) -> bool {
     let path = Path::new(name);
     path.exists() || name.contains('/') || path.extension().is_some()
 }
 
-/// Does a command's work, and waits until no lab of it is left, however the work ends.
+/// Runs a command's work, and waits until no lab of it is left, however the work ends.
 fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     room_for_threads()?;
-    // More than there may be processors: a thread that starts a process or writes a file waits for the system, and what
-    // other labs send over their links should not wait with it.
+    // More than there may be processors: a thread that starts a process or writes a file waits for the
+    // system, and what other labs send over their links should not wait with it.
     let runtime = Builder::new_multi_thread().worker_threads(6).enable_all().build().map_err(|source| {
         limits::named(LabError::Spawn {
             program: "the part of Lockstep that waits for servers".to_owned(),
@@ -496,7 +495,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A runtime whose drop, also in a panic, ends the labs first: their owners need it for that.
+/// A runtime whose drop, also in a panic, ends the labs first: their owners need the runtime for that.
 struct Ending(Option<Runtime>);
 
 impl Drop for Ending {

@@ -1,4 +1,5 @@
-//! `lockstep new`: a lesson to start from. It runs as it is, so that an author changes something that works.
+//! `lockstep new`: writes a lesson to start from. It runs as it is, so that an author changes something that
+//! works.
 
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use crate::{files, lesson::plan::is_well_formed};
 
 const TEMPLATE: &str = include_str!("../../assets/new-lesson.yaml");
 
-/// Writes `NAME.yaml` into the lessons directory, or here.
+/// Writes `NAME.yaml` into the lessons directory, or into the current one.
 pub(crate) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     if !is_well_formed(name) {
         return Err(Failure::usage(words::BAD_NAME.text(&[name])));

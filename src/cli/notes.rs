@@ -1,4 +1,4 @@
-//! `lockstep notes`: what an author wrote to teachers, on paper or beside the lesson that is being played.
+//! `lockstep notes`: an author's notes for teachers, printed or shown beside the lesson that is being played.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub(crate) fn notes(global: &Global, args: &NotesArgs) -> Result<u8, Failure> {
         Some(lesson) => list(global, &global.lesson(lesson)?),
         None if global.json => {
             interrupt::listen(global.lang());
-            super::block_on(tell_steps())
+            super::block_on(print_steps())
         }
         None => follow(global),
     }
@@ -83,8 +83,8 @@ fn list(global: &Global, loaded: &std::sync::Arc<Loaded>) -> Result<u8, Failure>
     Ok(OK)
 }
 
-/// What is being played by a Lockstep that lives.
-fn seen() -> Option<Playing> {
+/// What a running Lockstep is playing, if one is.
+fn playing_now() -> Option<Playing> {
     playing::read().filter(|playing| signals::lives(playing.pid))
 }
 
@@ -92,10 +92,10 @@ fn follow(global: &Global) -> Result<u8, Failure> {
     if !print::has_screen() {
         return Err(Failure::usage(words::NOTES_NEED_TERMINAL.text(&[])));
     }
-    let look = (global.chosen.keys.clone(), global.lang(), Theme::from_env(global.theme()));
+    let look = (global.settings.keys.clone(), global.lang(), Theme::from_env(global.theme()));
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
-        let followed = follow::follow(&mut *screen.terminal, terminal::input()?, seen, look).await;
+        let followed = follow::follow(&mut *screen.terminal, terminal::input()?, playing_now, look).await;
         followed.map_err(|error: app::AppError| Failure::usage(error.to_string()))
     })?;
     Ok(match ended {
@@ -104,12 +104,12 @@ fn follow(global: &Global) -> Result<u8, Failure> {
     })
 }
 
-/// A line for every step, until somebody ends it.
-async fn tell_steps() -> Result<u8, Failure> {
+/// Prints a line for every step, until a signal ends it.
+async fn print_steps() -> Result<u8, Failure> {
     let mut looks = tokio::time::interval(follow::LOOK);
     let mut shown = None;
     loop {
-        let here = seen().map(|playing| step(&playing));
+        let here = playing_now().map(|playing| step(&playing));
         if shown.as_ref() != Some(&here) {
             print::json(&here.clone().unwrap_or_else(|| json!({"lesson": null})))?;
             shown = Some(here);

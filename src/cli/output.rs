@@ -1,4 +1,5 @@
-//! Files that a command is to write: looked at before the first server starts, and never taken from anybody unasked.
+//! The files that a command will write: checked before the first server starts, and never overwritten without
+//! asking.
 
 use std::{io::Read as _, path::Path};
 
@@ -8,11 +9,12 @@ use crate::{
     text::{Text, Words},
 };
 
-/// How much of a file says what made it.
+/// The number of bytes that are read of a file to determine what made it.
 const BEGINNING: u64 = 64 << 10;
 
-/// The place of a file that can be written, and that holds nothing of anybody else's. `example` is a file's name, for
-/// whoever has named a directory; `ours` tells whether a file was made by the same command.
+/// Checks that a file can be written, and that it overwrites nothing of another origin unless the user
+/// agrees. `example` is a file name for the message to a user who gave a directory; `ours` says whether a
+/// file was made by the same command.
 pub(crate) fn claim(
     global: &Global,
     path: &Path,
@@ -30,11 +32,11 @@ pub(crate) fn claim(
     {
         return Err(Failure::usage(words::NOT_OVERWRITTEN.text(&[&shown])));
     }
-    output.try_out().map_err(refused)?;
+    output.check_writable().map_err(refused)?;
     Ok(output)
 }
 
-/// The beginning of a file as text; nothing of what cannot be read.
+/// The beginning of a file as text, or an empty text if it cannot be read.
 pub(crate) fn beginning(path: &Path) -> String {
     let mut bytes = Vec::new();
     let read = files::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
@@ -61,7 +63,7 @@ fn unwritable(path: &Path, example: &str, error: Unwritable) -> Failure {
     })
 }
 
-/// The user could not read what would be written.
+/// The error for a umask with which the user could not read what is written.
 pub(crate) fn umask(Umask(mask): Umask) -> Failure {
     Failure::usage(words::UMASK.text(&[&format!("{mask:03o}")]))
 }

@@ -1,4 +1,4 @@
-//! `lockstep` and `lockstep play`: the screen. Brings lessons, live runs and the terminal together.
+//! `lockstep` and `lockstep play`: the screen. Connects lessons, live runs and the terminal.
 
 use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
@@ -32,7 +32,7 @@ fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec
     let other = compare.and_then(|args| args.other.as_deref());
     let mut recorded = Vec::new();
     for path in lesson.into_iter().chain(other).map(PathBuf::from) {
-        // The second one can be nothing else.
+        // The second argument can be nothing but a recording.
         if recording::is_recording(&path) || (!recorded.is_empty() && other.is_some()) {
             recorded.push(recording::read(&path)?);
         } else if other.is_some() {
@@ -45,7 +45,7 @@ fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec
     Ok(recorded)
 }
 
-/// The two variants to stand beside each other: their authors want the first mistake on the command line.
+/// The two variants to compare. Planning them here reports an author's first mistake on the command line.
 fn compared(
     global: &Global,
     args: &CompareArgs,
@@ -61,8 +61,9 @@ fn compared(
     Ok(names)
 }
 
-/// Opens the screen: with a lesson, with two variants of it, with the interview (about that lesson), or with the
-/// catalogue. `class` brings a class before it, after everything that can be wrong with it was looked at.
+/// Opens the screen: with a lesson, with two variants of it, with the interview (about that lesson), or with
+/// the catalogue. `class` creates the class that follows the screen, after everything else that can be wrong
+/// was checked.
 pub(crate) fn play(
     global: &Global,
     lesson: Option<&str>,
@@ -71,11 +72,11 @@ pub(crate) fn play(
     class: impl FnOnce() -> Result<Option<Class>, Failure>,
 ) -> Result<u8, Failure> {
     let mut recorded = recordings(lesson, compare)?;
-    // A carried lesson's servers start while the other lessons are read.
+    // The servers of a carried lesson start while the other lessons are read.
     let carried = lesson.filter(|_| recorded.is_empty() && global.lessons.is_none()).and_then(carried_lesson);
     let mut library = if carried.is_some() { Library::default() } else { global.library()? };
     let mut wanted = LabKind::ALL.to_vec();
-    // Lessons of libraries are played from recordings until somebody opens one of them.
+    // Lessons that use libraries are played from recordings until the user opens one of them.
     let mut libraries = Libraries::new();
     let changed = recorded.iter_mut().map(|recording| has_changed(recording, &library));
     let outdated = changed.collect::<Result<Vec<_>, _>>()?.contains(&true);
@@ -90,7 +91,7 @@ pub(crate) fn play(
                 None => global.lesson(name)?,
             };
             let variant = global.variant_of(&loaded);
-            // Its author wants the first mistake on the command line, not on a screen.
+            // An author's first mistake is reported on the command line rather than on a screen.
             let scenario = Scenario::plan(&loaded, &variant, &global.overrides())?;
             if global.recorded && interview.is_none() {
                 carried::check(&scenario)?;
@@ -98,7 +99,7 @@ pub(crate) fn play(
             wanted = vec![scenario.lab()];
             libraries.clone_from(scenario.libraries());
             let id = loaded.lesson.id.clone();
-            // A file of that id stands in the carried lesson's place.
+            // A file with that id replaces the carried lesson.
             match library.lessons.iter_mut().find(|known| known.lesson.id == id) {
                 Some(known) => *known = loaded,
                 None => library.lessons.push(loaded),
@@ -113,8 +114,8 @@ pub(crate) fn play(
         return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
     }
     let options = global.lab_options()?;
-    // What a killed Lockstep left is cleared away behind the first picture.
-    // Where no thread can be started, the first lab clears it away.
+    // Removes what a killed Lockstep left behind while the first screen is drawn. If no thread can be
+    // started, the first lab removes it.
     let _ = std::thread::Builder::new().spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
     let needed = if compare.is_some() { 2 } else { 1 };
@@ -132,25 +133,26 @@ pub(crate) fn play(
     };
     let (progress, trouble) = Store::open();
     let (reviews, unreviewed) = ReviewStore::open();
-    // What was chosen on the screen the last time, where neither the command line nor the configuration says it.
+    // What was chosen on the screen the last time, unless the command line or the configuration says
+    // otherwise.
     let kept = &progress.progress().screen;
     let theme = kept.theme.as_deref().and_then(|name| name.parse().ok());
     let app_options = AppOptions {
-        lang: global.lang.or(global.chosen.lang).or(kept.lang).unwrap_or_else(Lang::from_env),
+        lang: global.lang.or(global.settings.lang).or(kept.lang).unwrap_or_else(Lang::from_env),
         open: open.filter(|_| interview.is_none()),
         compare,
         interview,
         speed: global.speed(),
-        theme: Theme::from_env(global.theme.or(global.chosen.theme).or(theme).unwrap_or_default()),
+        theme: Theme::from_env(global.theme.or(global.settings.theme).or(theme).unwrap_or_default()),
         questions: global.questions(),
         progress: progress.clone(),
         reviews,
         playing_file: playing::path(),
         trouble: trouble.or(unreviewed),
         outdated,
-        keys: global.chosen.keys.clone(),
-        reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
-        mistakes: global.chosen.summary(),
+        keys: global.settings.keys.clone(),
+        reduced_motion: global.reduced_motion || global.settings.reduced_motion.unwrap_or(false),
+        mistakes: global.settings.summary(),
     };
     let class = class()?;
     let ended = super::block_on(async {
@@ -182,7 +184,7 @@ fn exit_code(ended: Ended) -> u8 {
     }
 }
 
-/// Whether a recording's lesson, which must be here, has changed since.
+/// Whether a recording's lesson has changed since. Fails if the lesson is not available.
 pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
     if header.attached.is_some() {
@@ -196,15 +198,17 @@ pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Resul
     Ok(!recording.header.belongs_to(&scenario))
 }
 
-/// The entries of all lessons, and of files that are none.
+/// The catalogue entries of all lessons, and of files that are not valid lessons.
 fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<CatalogueEntry> {
-    // Jars are searched for in directories of hundreds: once for each kind of server, not once for each lesson.
+    // Jars are searched for in directories of hundreds of files: once for each kind of server, not once for
+    // each lesson.
     let found: Vec<LabKind> = LabKind::ALL.into_iter().filter(|lab| options.search.serves(*lab)).collect();
     let serves = |lab: LabKind| lab.parts().iter().all(|part| found.contains(part));
     let lessons = parallel::map(&library.lessons, |loaded| {
         let has_libraries = options.installed.missing(&loaded.lesson.libraries, &options.search).is_empty();
         let live = !global.recorded && serves(loaded.lesson.lab) && has_libraries;
-        // All variants of a lesson together may take what one may elsewhere: somebody waits for the first picture.
+        // All variants of a lesson together get the allowance that one gets elsewhere, because the user waits
+        // for the first screen.
         let mut entry = within_allowance(|| entry(loaded, &global.overrides(), live));
         entry.served = entry.broken.is_none() && has_libraries && entry.labs().into_iter().all(serves);
         entry
@@ -214,12 +218,12 @@ fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<Cata
     lessons.into_iter().chain(broken).collect()
 }
 
-/// A lesson's entry, with the figures of its parameters filled into its texts.
+/// The catalogue entry of a lesson, with the values of its parameters filled into its texts.
 pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
     let own = Params::new();
     for variant in &mut entry.variants {
-        // What the user sets belongs to one lesson: the others keep their own values.
+        // A parameter that the user sets belongs to one lesson: the others keep their own values.
         let scope = loaded.scope(&variant.name, overrides).or_else(|_| loaded.scope(&variant.name, &own));
         let plan = {
             let (loaded, name, overrides) = (Arc::clone(loaded), variant.name.clone(), overrides.clone());
@@ -228,9 +232,9 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
                 planned.or_else(|_| Scenario::plan(&loaded, &name, &Params::new())).map(Arc::new)
             }
         };
-        // One variant tells for all: looking at each would cost more than the first picture may.
+        // One variant stands for all: checking each would delay the first screen too much.
         let asks_for_recording = !live && !entry.recorded;
-        // A carried lesson is known to be right.
+        // Carried lessons are known to be correct.
         let planned = (!loaded.carried || asks_for_recording).then(&plan).transpose();
         let (scope, planned) = match scope.and_then(|scope| Ok((scope, planned?))) {
             Ok(found) => found,
@@ -250,8 +254,8 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
     entry
 }
 
-/// Before the first screen: what is missing for the labs and libraries that are wanted can be installed at once. A learner
-/// who says no, or for whom it fails, still has the recordings.
+/// Before the first screen: offers to install what is missing for these labs and libraries. A learner who
+/// declines, or for whom it fails, still has the recordings.
 fn offer_to_install(
     options: &LabOptions,
     (labs, libraries): (&[LabKind], &Libraries),
@@ -265,7 +269,7 @@ fn offer_to_install(
     };
     let plans = [servers(), options.installed.plan(libraries, &options.search)].map(|plan| {
         plan.unwrap_or_else(|error| {
-            // There is no way to install it.
+            // It cannot be installed on this machine.
             print::complain(RunError::from(error).text().get(lang));
             None
         })

@@ -1,10 +1,10 @@
-//! Everything that the command line writes.
+//! All output of the command line.
 //!
-//! **Architecture Invariant:** nothing else in the command line touches standard output or standard error (clippy
-//! denies it). What a lesson, a reply, a file name or an argument says acts on no terminal, and a reader who goes away
-//! early is no error.
+//! **Architecture Invariant:** nothing else in the command line touches standard output or standard error
+//! (clippy denies it). No text of a lesson, a reply, a file name or an argument can control a terminal, and a
+//! reader that closes standard output early is no error.
 
-#![expect(clippy::disallowed_methods, reason = "this is the one place that writes")]
+#![expect(clippy::disallowed_methods, reason = "the only place that writes to the terminal")]
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -18,20 +18,22 @@ use crate::{
     text::{Lang, Text},
 };
 
-/// As a shell reports a program that SIGPIPE ended: whoever reads standard output has gone.
+/// The exit code when the reader of standard output has closed it, as a shell reports a program that SIGPIPE
+/// ended.
 pub(crate) const UNREAD: u8 = 141;
 
-/// A line, or several, on standard output.
+/// Prints one or more lines on standard output.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     document(&format!("{text}\n"))
 }
 
-/// A JSON value as one line of standard output.
+/// Prints a JSON value as one line on standard output.
 pub(crate) fn json(value: &Value) -> Result<(), Failure> {
     document(&format!("{}\n", printable::json(&value.to_string())))
 }
 
-/// What is wrong with a file that somebody wrote: a JSON object on standard output, or words on standard error.
+/// Prints a mistake in a file that the user wrote: a JSON object on standard output, or a text on standard
+/// error.
 pub(crate) fn mistake(error: &LessonError, lang: Lang, as_json: bool) -> Result<(), Failure> {
     if !as_json {
         tell(&error.in_lang(lang));
@@ -44,48 +46,49 @@ pub(crate) fn mistake(error: &LessonError, lang: Lang, as_json: bool) -> Result<
     }))
 }
 
-/// A whole text, such as a picture, on standard output.
+/// Prints a whole text, such as a picture, on standard output.
 pub(crate) fn document(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(printable::lines(text).as_bytes());
-    unless_unread(written.and_then(|()| out.flush()))
+    unless_closed(written.and_then(|()| out.flush()))
 }
 
-fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
+fn unless_closed(written: io::Result<()>) -> Result<(), Failure> {
     written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure { message: Text::default(), code: UNREAD },
         _ => Failure::usage(format!("standard output cannot be written: {error}")),
     })
 }
 
-/// A line, or several, on standard error. It may go nowhere: the terminal may be gone, and there is no other place to
-/// say so.
+/// Prints one or more lines on standard error. Errors are ignored: the terminal may be gone, and there is no
+/// other place to report that.
 pub(crate) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable::lines(text));
 }
 
-/// Something that the program itself says, on standard error.
+/// Prints a message of the program itself on standard error.
 pub(crate) fn complain(text: &str) {
     tell(&format!("lockstep: {text}"));
 }
 
-/// Whether a terminal is there to draw on and to read keys from.
+/// Whether there is a terminal to draw on and to read keys from.
 pub(crate) fn has_screen() -> bool {
     io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
-/// Whether somebody looks at standard error.
+/// Whether standard error is a terminal.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// A line of standard error that is written over the one before.
-pub(crate) fn over(line: &str) {
-    // Back to the first column, the line, and nothing behind it.
+/// Overwrites the last line on standard error.
+pub(crate) fn overwrite(line: &str) {
+    // Returns to the first column, prints the line, and erases what is behind it.
     let _ = write!(io::stderr(), "\r{}\x1b[K", printable::line(line));
 }
 
-/// Asks at the terminal: `Ok(None)` where nobody is there to answer. `usual` is what an empty line means.
+/// Asks a question at the terminal. Returns `None` if there is no terminal to answer at. `usual` is the
+/// meaning of an empty line.
 pub(crate) fn ask(question: &str, usual: bool) -> io::Result<Option<bool>> {
     if !io::stdin().is_terminal() {
         return Ok(None);
@@ -96,7 +99,7 @@ pub(crate) fn ask(question: &str, usual: bool) -> io::Result<Option<bool>> {
     err.flush()?;
     let mut answer = String::new();
     if io::stdin().lock().read_line(&mut answer)? == 0 {
-        // The end of the input is no answer, and least of all a yes.
+        // The end of the input is no answer, least of all a yes.
         tell("");
         return Ok(Some(false));
     }
@@ -105,7 +108,7 @@ pub(crate) fn ask(question: &str, usual: bool) -> io::Result<Option<bool>> {
     Ok(Some(yes))
 }
 
-/// Waits until whoever reads this presses Enter.
+/// Waits until the user presses Enter.
 pub(crate) fn wait_for_enter(words: &str) -> io::Result<()> {
     let mut err = io::stderr();
     write!(err, "{} ", printable::lines(words))?;
@@ -113,15 +116,16 @@ pub(crate) fn wait_for_enter(words: &str) -> io::Result<()> {
     io::stdin().lock().read_line(&mut String::new()).map(drop)
 }
 
-/// Help, the version, or what is wrong with the arguments.
+/// Prints help, the version, or what is wrong with the arguments. Returns the exit code.
 pub(crate) fn usage(said: &clap::Error) -> Result<u8, Failure> {
-    // Escape sequences of an argument could not be told from those of clap's colours: then there are no colours.
+    // Escape sequences in an argument could not be told from those of clap's colours, so there are no colours
+    // then.
     let quoted = std::env::args_os().chain(std::env::var_os(super::LESSONS));
     let mut quoted = quoted.map(|word| word.to_string_lossy().into_owned());
     let coloured = quoted.all(|word| word.chars().all(printable::is_harmless));
     let is_help = matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if coloured {
-        let printed = unless_unread(said.print());
+        let printed = unless_closed(said.print());
         if is_help {
             printed?;
         }

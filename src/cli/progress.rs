@@ -1,4 +1,4 @@
-//! `lockstep progress`: what the learner has done so far.
+//! `lockstep progress`: prints or resets the learner's progress.
 
 use serde_json::json;
 

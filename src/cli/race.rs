@@ -1,4 +1,4 @@
-//! `lockstep race`: everybody at once, many times, and how it came out.
+//! `lockstep race`: races all clients many times, and counts the outcomes.
 
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,8 @@ pub(crate) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
     })
 }
 
-/// Races one variant, and says how far it has come. What was counted is kept when a signal ends it, which is then named.
+/// Races one variant and shows the progress. If a signal ends it, returns the signal's name with the results
+/// so far.
 async fn run(
     global: &Global,
     scenario: &Scenario,
@@ -85,7 +86,7 @@ async fn run(
         let update = tokio::select! {
             update = batch.updates.recv() => update,
             signal = &mut signal => {
-                interrupt::heard();
+                interrupt::acknowledge();
                 break Some(signal);
             }
         };
@@ -100,7 +101,7 @@ async fn run(
                 return Err(if server { Failure::server(message) } else { Failure::usage(message) });
             }
             (Some(_), _) => {}
-            // The races end only when they are ended, or say why.
+            // A batch ends only when it is told to, or after it has reported a failure.
             (None, _) => break None,
         }
     };
@@ -154,7 +155,7 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
 
 /// The longest bar, in cells.
 const BAR: u64 = 24;
-/// More outcomes than anybody reads; `--json` has them all.
+/// The most outcomes that are printed; `--json` has them all.
 const MOST: usize = 15;
 
 fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) -> String {

@@ -1,4 +1,4 @@
-//! `lockstep run`: lessons without a screen.
+//! `lockstep run`: runs lessons without a screen.
 
 use std::{
     collections::HashSet,
@@ -73,7 +73,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(why));
     }
     let lessons = lessons(global, args)?;
-    // Every mistake that can be found without a server is found before the first server starts.
+    // Every mistake that can be found without a server is reported before the first server starts.
     let mut scenarios = Vec::new();
     for loaded in &lessons {
         scenarios.extend(global.scenarios(loaded)?);
@@ -87,7 +87,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         None => vec![None; scenarios.len()],
         Some(path) => recording_files(global, path, &scenarios, args.force)?.into_iter().map(Some).collect(),
     };
-    // A run waits for its servers half of the time.
+    // A run spends half of its time waiting for its servers.
     let several = || 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
     let jobs = args.jobs.map_or_else(|| if args.record.is_some() { 1 } else { several() }, usize::from);
     super::block_on(async {
@@ -102,7 +102,8 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         let runs = wanted.flat_map(|(scenario, file)| (1..=times).map(move |n| (scenario, file, n)));
         let mut reports = stream::iter(runs)
             .map(async |(scenario, file, n)| {
-                // What every order comes to is the same each time.
+                // Exploring every order gives the same result each time, so only the first repetition does
+                // it.
                 (scenario, file, n, report(global, scenario, &options, n == 1).await)
             })
             .buffered(jobs);
@@ -114,7 +115,8 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                     serves = true;
                     Some(report)
                 }
-                // A story that could not go on says nothing about the others, nor does one server that failed among many.
+                // A story that could not continue says nothing about the others, nor does one server that
+                // failed among many.
                 Err(failure) if several && (failure.code == USAGE || serves && failure.code == SERVER) => {
                     print::complain(failure.message.get(lang));
                     failed = Some(failure);
@@ -161,7 +163,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 "\n{}",
                 words::AS_PROMISED.with(lang, &[&as_promised.to_string(), &ran.to_string()])
             ))?;
-            // Once more at the end: what came before has scrolled away.
+            // Printed again at the end: what came before has scrolled away.
             for report in &unexpected {
                 print::line(report)?;
             }
@@ -177,7 +179,8 @@ fn warn_of_wall_clock(report: &RunReport, lang: Lang) {
     }
 }
 
-/// Lessons of libraries that are not installed here say nothing about the others.
+/// Leaves out lessons whose libraries are not installed here, with a message: they say nothing about the
+/// others.
 fn leave_out_uninstalled(scenarios: &mut Vec<Scenario>, options: &LabOptions, lang: Lang) {
     let mut told = HashSet::new();
     scenarios.retain(|scenario| {
@@ -203,7 +206,8 @@ fn lessons(global: &Global, args: &RunArgs) -> Result<Vec<Arc<Loaded>>, Failure>
     }
 }
 
-/// One run: on real servers, or the carried one where that is asked for. `proves`: what every order must come to, too.
+/// One run: on real servers, or the carried recording if that is asked for. `proves`: also explores every
+/// order if the variant claims something about all of them.
 async fn report(
     global: &Global,
     scenario: &Scenario,
@@ -211,7 +215,7 @@ async fn report(
     proves: bool,
 ) -> Result<RunReport, Failure> {
     if global.recorded {
-        // The carried recording is judged by the claims as they are now.
+        // The carried recording is judged by the current claims.
         let began = Instant::now();
         return Ok(RunReport::of(scenario, carried::open(scenario)?.log, began));
     }
@@ -235,7 +239,7 @@ pub(crate) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failur
     Ok(report.log)
 }
 
-/// The file of each run's recording. All of them can be written, and none is anybody else's.
+/// The file of each run's recording. Fails unless all of them can be written and none is of another origin.
 fn recording_files(
     global: &Global,
     path: &Path,
@@ -298,7 +302,7 @@ const EVIDENCE: usize = 3;
 fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
     let outcome = words::outcome(report.verdict.outcome).get(lang);
     let title = scenario.fill(&scenario.variant().title);
-    // It stands in one line, whatever its author wrote.
+    // The title must stay on one line, whatever its author wrote.
     let title = printable::line(title.get(lang));
     let (lesson, wall) = (report.lesson.as_secs_f64(), report.wall.as_secs_f64());
     let (lesson, wall) = (format!("{lesson:.1}"), format!("{wall:.2}"));

@@ -1,4 +1,5 @@
-//! `lockstep teach`: the screen with a class before it. Brings the pages' server, the screen and what is kept together.
+//! `lockstep teach`: the screen in front of a class. Connects the server of the pages, the screen and the
+//! recorded runs.
 
 use std::{
     fs,
@@ -26,7 +27,7 @@ use crate::{
     },
 };
 
-/// The teacher's link, beside what `lockstep notes --follow` reads.
+/// The file of the teacher's link, beside the one that `lockstep notes --follow` reads.
 const LINK: &str = "teacher-link";
 const INDEX: &str = "index.html";
 
@@ -68,7 +69,8 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
         let (room, pages) =
             teach::start(args.bind, look(global)).map_err(|error| Failure::usage(error.text().clone()))?;
         super::block_on(async {
-            // From here on no signal ends the program by itself: the link goes with whatever ends the class.
+            // From here on no signal ends the program by itself, so that the link is removed however the
+            // class ends.
             let mut signals = Signals::listen()?;
             link = Some(Link::write(&pages.teacher_url));
             let joining = &room.joining.url;
@@ -85,17 +87,18 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
         Ok(Some(Class::new(room, keep)))
     };
     let ended = play::play(global, args.lesson.as_deref(), None, None, class);
-    // The pages go first: nobody is to vote on what is over.
+    // The pages are closed first: nobody should vote on a lesson that is over.
     drop(handle);
     let kept = keeper.map_or(Ok(()), RunArchiver::end);
     let code = ended?;
     kept.map(|()| code)
 }
 
-/// Resolves when somebody presses Enter. Read by a thread of its own, which the program's end ends.
+/// Resolves when the user presses Enter. Read by a thread of its own, which lives until the program ends.
 fn enter(lang: Lang) -> io::Result<oneshot::Receiver<Result<(), Failure>>> {
-    let (tell, entered) = oneshot::channel();
-    let wait = move || tell.send(print::wait_for_enter(words::TEACH_BEGIN.get(lang)).map_err(Failure::from));
+    let (sender, entered) = oneshot::channel();
+    let wait =
+        move || sender.send(print::wait_for_enter(words::TEACH_BEGIN.get(lang)).map_err(Failure::from));
     thread::Builder::new().name("enter".to_owned()).spawn(wait)?;
     Ok(entered)
 }
@@ -110,7 +113,7 @@ fn look(global: &Global) -> Look {
     }
 }
 
-/// Says what it means that others can reach the pages, and asks whether they may.
+/// Explains what it means that others can reach the pages, and asks for permission.
 fn ask(global: &Global, args: &TeachArgs) -> Result<(), Failure> {
     if args.bind.ip().to_canonical().is_loopback() {
         return Ok(());
@@ -128,8 +131,8 @@ fn ask(global: &Global, args: &TeachArgs) -> Result<(), Failure> {
     }
 }
 
-/// The file with the teacher's link: the user's alone, and there as long as the class is. Where it cannot be written, the
-/// link has been printed.
+/// The file with the teacher's link: readable by the user alone, and removed when the class ends. If it
+/// cannot be written, the link has been printed.
 struct Link(Option<PathBuf>);
 
 impl Link {
@@ -147,7 +150,7 @@ impl Drop for Link {
     }
 }
 
-/// Writes the class's runs, beside the screen, which waits for no disk.
+/// Writes the class's runs in a thread of its own, so that the screen waits for no disk.
 struct RunArchiver(JoinHandle<Result<usize, Failure>>);
 
 impl RunArchiver {
@@ -172,7 +175,7 @@ impl RunArchiver {
     }
 }
 
-/// Writes a page for each run, and after each the list of all of them.
+/// Writes a page for each run, and after each the list of all pages.
 fn keep(
     folder: &Path,
     index: &Output,
@@ -195,7 +198,7 @@ fn keep(
     Ok(kept.len())
 }
 
-/// A name that no file of the folder has: nothing of an earlier class is lost.
+/// A name that no file in the folder has, so that nothing of an earlier class is overwritten.
 fn free_name(folder: &Path, name: &str) -> Result<(String, Output), Failure> {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.chars().map(safe).collect();

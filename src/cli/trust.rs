@@ -18,7 +18,7 @@ use crate::{
     ui::state::user_file::{self, Content, Trouble, UserFile},
 };
 
-/// How many commands and files are listed.
+/// The most commands and files that are listed.
 const MOST_LISTED: usize = 20;
 
 /// Which lesson.
@@ -35,7 +35,7 @@ pub struct TrustArgs {
 /// The lessons that a user has allowed to start programs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trusted {
-    /// The digests of what was allowed, by the one path of each lesson's file.
+    /// The digests of what was allowed, by the canonical path of each lesson's file.
     pub(crate) lessons: BTreeMap<String, String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
     }
     let lang = global.lang();
     let named = args.file.display().to_string();
-    // Also of a lesson that is gone, or can no longer be read.
+    // Revoking also works for a lesson that is gone or can no longer be read.
     let loaded = read_lesson(&args.file);
     let commands = loaded.iter().flat_map(|loaded| loaded.commands());
     let commands: Vec<String> = commands.map(printable::command).collect();
@@ -93,7 +93,7 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// Lines of their own for some of these; the others are counted.
+/// Lists some items on lines of their own, and counts the others.
 fn list(all: &[String], lang: Lang) -> String {
     let more = all.len().saturating_sub(MOST_LISTED);
     let more = (more > 0).then(|| words::AND_MORE.with(lang, &[&more.to_string()]));

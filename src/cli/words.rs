@@ -1,5 +1,5 @@
-//! Every word that the command line says to learners, in both languages. What is wrong with a lesson is worded where
-//! it is found, in both, too; the options' own descriptions are in English only.
+//! Every text that the command line has for learners, in both languages. Mistakes in lessons are worded where
+//! they are found, also in both languages; the descriptions of options are in English only.
 
 use crate::{text::Words, verdict::Outcome};
 
@@ -11,14 +11,14 @@ pub const fn outcome(outcome: Outcome) -> Words {
     }
 }
 
-/// A run: outcome, lesson, variant, its title, lesson time, real time.
+/// A run. Values: outcome, lesson, variant, its title, lesson time, real time.
 pub const RAN: Words = Words::new(
     "{}{} · {}  ({}; {} s of lesson time in {} s)",
     "{}{} · {}（{}；课程时间 {} 秒，实际用时 {} 秒）",
 );
-/// Repetitions: how many held, of how many.
+/// Repetitions. Values: how many held, of how many.
 pub const HELD: Words = Words::new("{} of {} repetitions held", "{} 次成立，共重复 {} 次");
-/// Variants: how many came out as their lesson says, of how many that were run.
+/// Values: how many variants came out as their lesson says, of how many that were run.
 pub const AS_PROMISED: Words = Words::new(
     "{} of {} variants came out as their lesson promises",
     "{} 个方案与课程所述一致，共运行 {} 个",
@@ -33,12 +33,12 @@ pub const ON_WALL_CLOCK: Words = Words::new(
 );
 pub const OBSERVED: Words = Words::new("observed {}", "实际 {}");
 pub const EXPECTED: Words = Words::new(", expected {}", "，预期 {}");
-/// Races: lesson, variant, how many, of how many clients, real time.
+/// Races. Values: lesson, variant, how many, of how many clients, real time.
 pub const RACED: Words = Words::new(
     "{} · {}: {} races of {} clients at once, in {} s",
     "{} · {}：{} 次并发竞争，每次 {} 个客户端同时跑，用时 {} 秒",
 );
-/// Races under way: lesson, variant, how many, of how many, how many in a second, time left.
+/// Races in progress. Values: lesson, variant, how many, of how many, how many per second, time left.
 pub const RACING: Words =
     Words::new("{} · {}: {} of {} races, {}/s, {} left", "{} · {}：已跑 {}/{} 次，每秒 {} 次，还需 {}");
 pub const RACES_CUT: Words = Words::new(
@@ -49,7 +49,7 @@ pub const NO_FAULTS_RACED: Words = Words::new(
     "Only the programs are raced. The faults of the story (crashes, pauses, cuts) are left out.",
     "这里只让各客户端的程序并发执行，不含剧情里的故障（崩溃、停顿、断网等）。",
 );
-/// Orders of moves: lesson, variant, tried, real time, rate, left out, violations, cut.
+/// A search by orders. Values: lesson, variant, tried, real time, rate, pruned, all orders, violations, cut.
 pub const EXPLORED: Words = Words::new(
     "{} · {}: {} orders tried in {} s ({} a second), {} more are sure to come to the same; of all {} of them {} \
      went wrong and {} were cut at the bound",
@@ -82,11 +82,11 @@ pub const KATA_READS: Words = Words::new("may read", "可以读");
 pub const KATA_SETS: Words = Words::new("must set", "必须设置");
 pub const KATA_USES: Words = Words::new("may use", "可以用");
 pub const KATA_KEYS: Words = Words::new("on the keys", "可以操作的键");
-/// A time that may be read: its name, its value.
+/// A time that may be read. Values: its name, its value.
 pub const KATA_IN_MILLIS_IS: Words = Words::new("{} ({}, in milliseconds)", "{}（{}，单位毫秒）");
 pub const KATA_IN_MILLIS: Words = Words::new("{} (in milliseconds)", "{}（单位毫秒）");
 pub const KATA_SYNTAX: Words = Words::new("How it is written:", "写法：");
-/// The product's key, a command.
+/// Values: the product's key, a command.
 pub const KATA_SYNTAX_COMMAND: Words = Words::new(
     "    - left: { {}: {} }   # a command; `left` is its reply",
     "    - left: { {}: {} }   # 一条命令，`left` 是它的回复",
@@ -123,15 +123,16 @@ pub const KATA_JUDGED: Words = Words::new(
     "Judged in every order of moves, of which those that come to the same are tried together:",
     "按所有执行顺序判定（结果相同的顺序合在一起试）：",
 );
-/// How many orders, how many milliseconds.
+/// Values: how many orders, how many milliseconds.
 pub const KATA_HELD: Words =
     Words::new("holds in all orders ({}), {} ms", "所有顺序都成立（{} 种），{} 毫秒");
-/// Where an order is not the shortest that goes wrong: one that does, or one of those that do not show what is asked.
+/// For an order that is not the shortest that goes wrong: some order that does, or one of those that do not
+/// show what is asked.
 pub const KATA_FIRST_ORDER: Words = Words::new("an order that shows it: {}", "一种出错的顺序：{}");
 pub const KATA_ANY_ORDER: Words = Words::new("one of the orders: {}", "其中一种顺序：{}");
 pub const KATA_SOLVED: Words = Words::new("Solved: {}", "已解决：{}");
 pub const KATA_RIGHT: Words = Words::new("✓ holds in every round", "✓ 每一轮都成立");
-/// A known answer, the round in which it must fail, the one in which it did.
+/// Values: a known answer, the round in which it must fail, the round in which it failed.
 pub const KATA_MISJUDGED: Words = Words::new(
     "{}: must fail in `{}` (`-`: in none), and failed in `{}`",
     "{}：应在 `{}` 轮失败（`-` 表示都不失败），实际失败于 `{}`",
@@ -141,7 +142,7 @@ pub const KATA_NEEDS_TERMINAL: Words = Words::new(
      file without a screen",
     "练习界面需要终端，而标准输入或标准输出不是终端；`lockstep kata check 文件` 可以不用界面判定",
 );
-/// A hint was asked for while the file cannot be read.
+/// For a hint that was asked for while the file has a mistake.
 pub const KATA_MISTAKE_FIRST: Words =
     Words::new("First put the mistake right that is shown above.", "请先改正上面显示的错误。");
 pub const KATA_NO_FILES: Words = Words::new(
@@ -155,7 +156,7 @@ pub const ONE_ORDER: Words = Words::new(
     "there is only this one order: never could two clients move at once, so nothing was tried out against each other",
     "只有这一种顺序：从来没有两个客户端可以同时走下一步，所以什么先后都没有试到",
 );
-/// What is expected not to be found may come later: how many orders, and where they were cut.
+/// A violation may come after the bound. Values: how many orders were cut, after how many moves.
 pub const CUT_IS_UNKNOWN: Words = Words::new(
     "not proved: {} orders were cut after {} moves, and whether they violate later is not known; raise --moves, or give it \
      to be content with that many",
@@ -164,7 +165,7 @@ pub const CUT_IS_UNKNOWN: Words = Words::new(
 pub const BEFORE_ALL: Words = Words::new("broken before the first move", "第一步之前就已违反");
 pub const INCOMPLETE: Words =
     Words::new("INTERRUPTED: this is only what was found until then", "已中断：以上只是到中断时为止的结果");
-/// How many states were gone on from, how many are known.
+/// Values: how many states were expanded, of how many that are known.
 pub const FULL: Words = Words::new(
     "NOT COMPLETE: the states take as much memory as they may. {} of {} known states were gone on from, the nearest first; \
      what lies behind the others is not counted. Fewer clients or --moves make it complete",
@@ -173,17 +174,17 @@ pub const FULL: Words = Words::new(
 pub const FIRST: Words = Words::new("the first of them: {}", "其中第一种：{}");
 pub const BROKEN: Words = Words::new("{} broke this: {} ({})", "{} 种：{}（{}）");
 pub const STARTS: Words = Words::new("starting servers", "正在启动服务器");
-/// While it goes on: tried, left out, rate, time left, violations.
+/// A search in progress. Values: tried, pruned, rate, time left, violations.
 pub const EXPLORING: Words = Words::new(
     "{} tried, {} left out, {} a second, {} left, {} went wrong",
     "已试 {}，跳过 {}，每秒 {}，还需 {}，出错 {}",
 );
 pub const SHORTEST: Words = Words::new("the shortest: {}", "最短的一种：{}");
-/// Where not every order was gone through.
+/// For a search that did not explore every order.
 pub const SHORTEST_SO_FAR: Words = Words::new("the shortest that was found: {}", "找到的最短一种：{}");
-/// An order in which nobody has moved yet.
+/// For an order without any move.
 pub const NO_MOVE: Words = Words::new("nobody has made a move yet", "还没有任何人走一步");
-/// An invariant that was broken: in how many races, of how many, and what that means.
+/// A broken invariant. Values: in how many races, of how many, and what that means.
 pub const RACES_BROKE: Words = Words::new("{} of {}: {}", "{}/{} 次：{}");
 pub const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
 pub const MORE_OUTCOMES: Words =
@@ -211,7 +212,7 @@ pub const ATTACH_SEVERAL_SERVERS: Words = Words::new(
     "only Redis servers can be several: `lockstep attach redis --servers 5 -- PROGRAM`",
     "只有 Redis 可以有多台服务器：`lockstep attach redis --servers 5 -- 程序`",
 );
-/// A run of attached programs was left, and is in this file.
+/// A run of attached programs was left. Value: its file.
 pub const RECORDED: Words = Words::new("recorded: {}", "已录制：{}");
 pub const NOTHING_RECORDED: Words =
     Words::new("nothing was recorded: no run had begun", "没有录制任何内容：运行还没有开始");
@@ -239,9 +240,9 @@ pub const SOME_MISSING: Words = Words::new(
 );
 pub const OR_RECORDINGS: Words =
     Words::new("Without them, the lessons play from recordings.", "不装也可以：课程会用录像播放。");
-/// A lesson that is left out, and why.
+/// A lesson is left out. Value: why.
 pub const LEFT_OUT: Words = Words::new("left out: {}", "跳过：{}");
-/// What doctor says of libraries: which, where.
+/// An installed library. Values: its name, its version, its directory.
 pub const LIBRARY_FOUND: Words = Words::new("{} {}: {}", "{} {}：{}");
 pub const LIBRARY_MISSING: Words = Words::new("missing: {}", "缺少：{}");
 pub const GO_ON_RECORDED: Words = Words::new("Go on with recordings?", "改用录像继续吗？");
@@ -325,20 +326,21 @@ pub const NOT_WRITTEN: Words = Words::new(
     "无法写入 {}：{}；请换个名字，或用 `--lessons DIR` 指定目录",
 );
 
-/// A recording is of one variant: file, its variant, the one asked for, lesson.
+/// A recording is of another variant than the one asked for. Values: file, its variant, the one asked for,
+/// lesson.
 pub const OTHER_VARIANT: Words = Words::new(
     "{} is a recording of the variant `{}`, not of `{}`; leave `--variant` away, or record that variant with `lockstep \
      run {} --variant NAME --record FILE`",
     "{} 录的是方案 `{}`，不是 `{}`；请去掉 `--variant`，或用 `lockstep run {} --variant NAME --record FILE` 录制那个方案",
 );
-/// A picture's file has an ending that no format has.
+/// The extension of the output file belongs to no format. Value: the extension.
 pub const NO_FORMAT: Words = Words::new(
     "nothing is written as `.{}`; name the file `.svg`, `.html`, `.cast`, `.mmd` or `.json`, or say the format with \
      `--format`. A browser or `rsvg-convert` turns svg into png",
     "不能导出为 `.{}`；请把文件命名为 `.svg`、`.html`、`.cast`、`.mmd` 或 `.json`，或用 `--format` 指定格式。svg 可以用浏览器或 \
      `rsvg-convert` 转成 png",
 );
-/// A recording's figures cannot be changed: file, lesson.
+/// The parameters of a recording cannot be changed. Values: file, lesson.
 pub const FIGURES_FIXED: Words = Words::new(
     "{} is a recording, and its figures are what they were; leave `--set` away, or record another run with `lockstep run \
      {} --set NAME=VALUE --record FILE`",
@@ -350,12 +352,12 @@ pub const OUTDATED: Words = Words::new(
 );
 pub const IS_DIRECTORY: Words =
     Words::new("{} is a directory; name a file in it, such as {}", "{} 是目录；请写出其中的文件名，例如 {}");
-/// A picture cannot be written where no directory is: the file, the directory, again.
+/// The directory of the output file does not exist. Values: the file, the directory, the directory again.
 pub const NO_DIRECTORY: Words = Words::new(
     "{}: there is no directory {}; make it first: `mkdir -p {}`",
     "{}：没有目录 {}；请先创建：`mkdir -p {}`",
 );
-/// Something else than a file is where a file should be written: the file, what is there.
+/// The output path is no regular file. Values: the path, what it is.
 pub const IRREGULAR: Words = Words::new(
     "{} is {}, and only a regular file is ever replaced; name another file",
     "{} 是{}，只有普通文件才会被替换；请换个文件名",
@@ -369,7 +371,7 @@ pub const DANGLING: Words = Words::new(
 );
 pub const OVERWRITE: Words =
     Words::new("{} was not made by this command. Overwrite it?", "{} 不是由这个命令生成的。要覆盖它吗？");
-/// The same where nobody can answer, or the answer was no: the file.
+/// The same if nobody can answer, or the answer was no. Value: the file.
 pub const NOT_OVERWRITTEN: Words = Words::new(
     "{} was not made by this command and is left as it is; name another file, or add `--force` to overwrite it",
     "{} 不是由这个命令生成的，因此没有改动；请换个文件名，或加上 `--force` 覆盖它",
@@ -388,12 +390,12 @@ pub const BENCH_FAULTS: Words = Words::new(
     "The same four faults through each, as recorded; `lockstep play which-lock` opens every cell:",
     "同样的四种故障放到每种锁上（取自录像；用 `lockstep play which-lock` 可打开每一格）：",
 );
-/// Before the first write: servers, name.
+/// Asked before the first write. Values: servers, the name of what is written.
 pub const BENCH_WRITES: Words = Words::new(
     "This writes to {}.\nEverything that it writes is named {} and is removed afterwards; nothing else is touched. Go on?",
     "将写入 {}。\n写入的内容都以 {} 命名，结束后删除，不动其他任何东西。继续吗？",
 );
-/// Servers, why.
+/// Values: servers, why.
 pub const BENCH_UNREACHED: Words = Words::new(
     "{} cannot be used: {}. Nothing was written. Check that the server runs, its address, the user and the password",
     "无法使用 {}：{}。什么也没有写入。请检查服务器是否在运行，地址、用户名和密码是否正确",
@@ -403,25 +405,25 @@ pub const BENCH_UNASKED: Words = Words::new(
     "没有终端可以确认是否写入 {}；加上 --yes 表示允许",
 );
 pub const BENCH_REFUSED: Words = Words::new("nothing was written", "什么也没有写入");
-/// Servers, name, why.
+/// Values: servers, the name of what is left, why.
 pub const BENCH_LEFT: Words = Words::new(
     "{}: what is named {} could not be removed: {}; remove it yourself",
     "{}：名为 {} 的内容没能删除：{}；请手动删除",
 );
 pub const BENCH_ADDRESS: Words = Words::new("{}: {}", "{}：{}");
-/// The locks that cannot be measured there.
+/// Value: the locks that cannot be measured there.
 pub const BENCH_NOT_THERE: Words = Words::new(
     "no address of servers for {} is given (Redlock needs --redis three times or more); leave it away, or give --redis, \
      --zookeeper or --sql",
     "没有给出 {} 所需服务器的地址（Redlock 至少要写三次 --redis）；请去掉它，或写出 --redis、--zookeeper、--sql",
 );
 
-/// Where phones join, and where the stage is.
+/// Values: the address where phones join, and that of the stage.
 pub const TEACH_JOIN: Words = Words::new(
     "The class joins at {} (J on the screen shows it).\nA second projector can show {}.",
     "学生从 {} 加入（在界面上按 J 显示）。\n第二块投影可以打开 {}。",
 );
-/// The link, and the file that it is written to.
+/// Values: the link, and the file that contains it.
 pub const TEACH_LINK: Words = Words::new(
     "Your own page, for your phone. Whoever has this link controls the lesson: keep it off the projector.\n  {}\nUntil the class ends it also stands in {}",
     "你自己的页面，用手机打开。拿到这个链接就能控制课程，请不要投影出来。\n  {}\n下课之前也保存在 {}",
@@ -436,19 +438,19 @@ pub const TEACH_REFUSED: Words = Words::new(
     "nothing was served; without --bind only this machine can open the pages, and --yes does not ask",
     "没有提供页面；不加 --bind 时只有本机能打开，加上 --yes 则不再询问",
 );
-/// Which, why.
+/// Values: the directory, why.
 pub const NO_FOLDER: Words = Words::new("cannot make the directory {}: {}", "无法创建目录 {}：{}");
 pub const NOT_KEPT: Words = Words::new(
     "the pages of the class could not be written; those that are there are whole",
     "班级页面没能写完；已写出的页面是完整的",
 );
 
-/// The exercises' screen: the key that shows a solution.
+/// On the exercises' screen. Value: the key that shows a solution.
 pub const NO_MORE_HINTS: Words =
     Words::new("There is no further hint; {} shows a solution.", "没有更多提示了；按 {} 看参考答案。");
-/// The solution was asked for before the exercise was solved.
+/// The solution was asked for before the exercise was solved. Value: the key.
 pub const SURE_OF_SOLUTION: Words =
     Words::new("Not solved yet: {} again shows a solution.", "还没有解决：再按一次 {} 显示参考答案。");
-/// Another exercise's file was saved.
+/// The file of another exercise was saved.
 pub const SWITCHED: Words =
     Words::new("You saved this file: it is judged now.", "检测到这个文件已保存，现在判定它。");

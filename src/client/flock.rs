@@ -1,4 +1,4 @@
-//! Files that a client locks with `flock(2)`, in the directory that its lab has for them.
+//! Files that a client locks with `flock(2)`, in the lab's directory for them.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -15,7 +15,7 @@ use crate::log::{Flock, Reply};
 #[derive(Debug)]
 pub(crate) struct Files {
     dir: PathBuf,
-    /// A file stays open, as in a program that opens its lock file once.
+    /// Files stay open, as in a program that opens its lock file once.
     open: HashMap<String, Arc<File>>,
 }
 
@@ -24,7 +24,7 @@ impl Files {
         Self { dir, open: HashMap::new() }
     }
 
-    /// Asks the kernel, and reports its answer; when it is another's turn, that comes as late as the kernel's.
+    /// Carries out a call and reports its result. A call that blocks reports when the kernel grants the lock.
     pub(crate) fn carry_out(&mut self, call: Flock, path: &str, done: impl FnOnce(Reply) + Send + 'static) {
         let file = match self.file(path) {
             Ok(file) => file,
@@ -40,7 +40,8 @@ impl Files {
                 Err(TryLockError::Error(error)) => failed(&error),
                 Ok(()) => ok(),
             }),
-            // A thread of its own, which ends with the process: the runtime would wait for one of its own pool.
+            // A thread of its own, which ends with the process: at its end the runtime would wait for a
+            // thread of its own pool.
             Flock::Lock => {
                 thread::spawn(move || done(reply(file.lock())));
             }

@@ -1,5 +1,5 @@
-//! Mutexes inside one client process: what a lock that other processes cannot see looks like.
-//! Handed over strictly in the order of asking, so that a run can be repeated.
+//! Mutexes inside one client process: locks that other processes cannot see. They are handed over strictly in
+//! the order of requests, so that a run can be repeated.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,7 +15,7 @@ struct LocalLock {
 }
 
 impl LocalLocks {
-    /// Asks for a mutex. Says whether it is granted at once; if not, the operation waits for the holder.
+    /// Requests a mutex. Returns whether it is granted at once; if not, the operation waits for the holder.
     pub(crate) fn lock(&mut self, name: &str, actor: ActorId, op: OpId) -> bool {
         let lock = self.0.entry(name.to_owned()).or_default();
         let free = lock.holder.is_none();
@@ -27,7 +27,7 @@ impl LocalLocks {
         free
     }
 
-    /// Gives a mutex back. Also returns the operation that waited for it longest: it has the mutex now.
+    /// Releases a mutex. Also returns the operation that waited longest for it and now holds it.
     pub(crate) fn unlock(&mut self, name: &str, actor: ActorId) -> (Reply, Option<OpId>) {
         let lock = self.0.entry(name.to_owned()).or_default();
         if lock.holder != Some(actor) {
@@ -50,7 +50,7 @@ mod tests {
     use crate::log::{ActorId, OpId};
 
     #[test]
-    fn a_mutex_goes_to_who_asked_first() {
+    fn a_mutex_goes_to_the_first_in_line() {
         let mut locks = LocalLocks::default();
         assert!(locks.lock("m", ActorId(0), OpId(1)));
         assert!(!locks.lock("m", ActorId(1), OpId(2)));

@@ -1,4 +1,4 @@
-//! The body of a client process: reads requests, hands each to its actor, writes responses.
+//! The body of a client process: reads requests, passes each to its actor, writes responses.
 
 #![expect(clippy::print_stderr, reason = "a client's standard error is its log in the lab")]
 
@@ -23,20 +23,21 @@ use crate::{
     },
 };
 
-/// How many sessions of a crowd are opened at once. More only queue up at the server.
+/// The number of sessions of a crowd that are opened concurrently. More would only queue up at the server.
 const OPENING_AT_ONCE: usize = 64;
 
-/// One actor's connections, by server name. One that waits for a reply keeps no other from being used.
+/// One actor's connections, by server name. Each has its own lock, so that one that waits for a reply does
+/// not block the others.
 type Connections = HashMap<String, Arc<Mutex<Box<dyn Connection>>>>;
 
-/// Runs a client process until its standard input ends: then Lockstep is gone.
+/// Runs a client process until its standard input ends, which means that Lockstep is gone.
 pub fn client_main() -> ExitCode {
-    // One thread is enough, and leaves both cores to the servers and the screen.
+    // One thread is enough, and leaves the processors to the servers and the screen.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime.map(|runtime| runtime.block_on(serve())) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) | Err(error) => {
-            // Standard error is a file of the lab, quoted when the client fails.
+            // Standard error is a file of the lab, which is quoted when the client fails.
             eprintln!("client: {error}");
             ExitCode::FAILURE
         }
@@ -72,7 +73,7 @@ async fn write(mut outgoing: mpsc::UnboundedReceiver<Response>) -> std::io::Resu
         let mut line = serde_json::to_vec(&response)?;
         line.push(b'\n');
         out.write_all(&line).await?;
-        // A herd's notifications leave in one piece; a single reply leaves at once.
+        // The notifications of a herd are written together; a single reply is written at once.
         if outgoing.is_empty() {
             out.flush().await?;
         }
@@ -96,7 +97,7 @@ impl Process {
                 self.files = files.map(Files::new);
                 let response = match self.join(&actors, &servers, timeout).await {
                     Ok(mut sessions) => {
-                        // The kernel knows who locks a file by the number of the process.
+                        // The kernel identifies the holder of a file lock by its process id.
                         let process = i64::from(std::process::id());
                         let locking = actors.iter().filter(|_| self.files.is_some());
                         sessions.extend(locking.map(|actor| (*actor, FILES.to_owned(), process)));
@@ -128,8 +129,8 @@ impl Process {
         }
     }
 
-    /// The connections to a server, or to all, but those on which a reply is waited for: they would make all others wait
-    /// with them.
+    /// The connections to one server, or to all, except those that wait for a reply: the others would have to
+    /// wait with them.
     fn idle(&self, server: Option<&str>) -> impl Iterator<Item = MutexGuard<'_, Box<dyn Connection>>> {
         let all = self.actors.values().flatten();
         let meant = all.filter(move |(name, _)| server.is_none_or(|server| server == *name));
@@ -141,7 +142,7 @@ impl Process {
     }
 
     fn respond(&self, response: Response) {
-        // The writer ends only with the pipe, and then this process ends too.
+        // The writer ends only when the pipe does, and then this process ends too.
         let _ = self.responses.send(response);
     }
 
@@ -179,7 +180,7 @@ impl Process {
         if let (Command::Flock { call, path }, Some(files)) = (&wire.command, &mut self.files) {
             let responses = self.responses.clone();
             return files.carry_out(*call, path, move |reply| {
-                // The receiver ends with the process.
+                // The receiver lives until the process ends.
                 let _ = responses.send(Response::Done { op, reply });
             });
         }
@@ -237,10 +238,10 @@ async fn open(
     for server in servers {
         let (name, responses) = (server.name.clone(), responses.clone());
         let notify = move |about, what| {
-            // The receiver ends with the process.
+            // The receiver lives until the process ends.
             let _ = responses.send(Response::Notified { actor, server: name.clone(), about, what });
         };
-        // Where there are several servers, a program may never need some of them.
+        // With several servers, a program may never need some of them.
         let eager = servers.len() == 1;
         let connection = connect(server, eager, timeout, Arc::new(notify)).await?;
         connections.insert(server.name.clone(), connection);

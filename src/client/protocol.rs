@@ -1,4 +1,4 @@
-//! What Lockstep and its client processes say to each other: JSON, one message per line, requests on the
+//! The protocol between Lockstep and its client processes: JSON, one message per line, requests on the
 //! client's standard input and responses on its standard output.
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::{
     text::Text,
 };
 
-/// What a client is asked to do.
+/// A request to a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -20,31 +20,31 @@ pub enum Request {
     Join {
         actors: Vec<ActorId>,
         servers: Vec<ServerAddress>,
-        /// The timeout that sessions ask for, in milliseconds of lesson time.
+        /// The timeout to request for sessions, in milliseconds of lesson time.
         session_timeout: u64,
-        /// The directory of the files that it locks, where it locks any.
+        /// The directory of the files that the client locks, if it locks any.
         files: Option<PathBuf>,
     },
     /// Carry out an operation. Answered by [`Response::Done`], perhaps after a [`Response::Blocked`].
     Do { op: OpId, actor: ActorId, wire: Wire },
-    /// Report every notification that the servers have sent by now. Answered by [`Response::Settled`]:
-    /// whatever a server sent before it answered this request has then been reported.
+    /// Report every notification that the servers have sent so far. Answered by [`Response::Settled`], after
+    /// everything that a server sent before it answered this request has been reported.
     Settle,
-    /// Have a connection to this server ready that the next operation uses as it is: soon no reply will come
-    /// back, so none can be waited for before an operation is sent. Answered by [`Response::Reached`].
+    /// Prepare a connection to this server that the next operation uses as it is: soon no reply will arrive,
+    /// so none can be awaited before that operation is sent. Answered by [`Response::Reached`].
     Reach { server: String },
-    /// The connections to this server have broken. Nothing answers this: whoever has nothing on its way there
-    /// connects again before its next operation.
+    /// The connections to this server have broken. Not answered: an actor that has nothing in flight there
+    /// reconnects before its next operation.
     Disconnected { server: String },
 }
 
-/// One command for one server, with all values filled in.
+/// A command for a server, with all values filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wire {
-    /// The server that it goes to; `local` for a mutex of the process, `files` for a lock of a file.
+    /// The name of the server; `local` for a mutex of the process, `files` for a lock of a file.
     pub server: String,
     pub command: Command,
-    /// The text of a script, which a log does not repeat.
+    /// The text of the script that the command runs, if any. Logs do not contain it.
     pub script: Option<String>,
 }
 
@@ -67,46 +67,46 @@ pub enum Response {
         op: OpId,
         reply: Reply,
     },
-    /// An actor's connection was made anew, and so has another session.
+    /// An actor's connection was made anew, and has another session.
     Session {
         actor: ActorId,
         server: String,
         session: i64,
     },
-    /// A server told an actor something.
+    /// A server sent an actor a notification.
     Notified {
         actor: ActorId,
         server: String,
-        /// What about: a path.
+        /// The path that the notification is about.
         about: String,
         what: String,
     },
-    /// Everything that the servers had sent has been reported.
+    /// All notifications that the servers had sent have been reported.
     Settled,
-    /// Every actor that is not busy has its connection.
+    /// Every actor that is not busy is connected.
     Reached,
-    /// A program that a user brought has printed a line.
+    /// An external program has printed a line.
     Said {
         actor: ActorId,
         line: String,
-        /// Whether to standard error.
+        /// Whether the line was printed to standard error.
         stderr: bool,
     },
-    /// Something that Lockstep has to say of such a program.
+    /// A remark of Lockstep on an external program.
     Remarked {
         actor: ActorId,
         remark: Text,
     },
-    /// A program that a user brought does nothing more by itself.
+    /// An external program is at rest: it does nothing more by itself.
     Rests {
         actor: ActorId,
-        /// The request that it has sent and whose turn it is.
+        /// The request that the program has sent and whose turn is next.
         asks: Option<Wire>,
         /// When the first wait of its threads ends.
         until: Option<LessonTime>,
-        /// It has ended: well, or with these last words.
+        /// If the program has ended: empty if it succeeded, otherwise its last words.
         ended: Option<Text>,
-        /// It is at work still, and was not waited for any longer.
+        /// Whether the program is still at work, and is not waited for any longer.
         busy: bool,
     },
 }

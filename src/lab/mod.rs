@@ -221,7 +221,7 @@ impl Lab {
         let Started { servers, helpers, links, background } = tokio::select! {
             biased;
             started = starting.boxed() => started?,
-            ailment = health.ailing() => return Err(ailment.into()),
+            problem = health.problem() => return Err(problem.into()),
         };
         let links = links.into_iter().map(|link| (link.id().clone(), link));
         let lab = Self {
@@ -245,7 +245,7 @@ impl Lab {
         tokio::select! {
             biased;
             proven = lab.prove_clock() => proven?,
-            ailment = lab.health.ailing() => return Err(ailment.into()),
+            problem = lab.health.problem() => return Err(problem.into()),
         }
         Ok(lab)
     }
@@ -266,7 +266,7 @@ impl Lab {
 
     /// Makes this lab the successor of another: tasks that watch the other's health watch this one from now on.
     pub fn succeed(&mut self, other: &Self) {
-        other.health.move_on(&self.health);
+        other.health.replace_with(&self.health);
         self.health = other.health();
     }
 

@@ -1,5 +1,5 @@
-//! One running process of the lab: its end is noticed, it can be frozen, thawed and killed, and it is gone when its
-//! handle is.
+//! A running process of the lab: its end is noticed; it can be frozen, thawed and killed; and it ends when
+//! its handle is dropped.
 
 use std::fs;
 use std::io;
@@ -17,38 +17,41 @@ use tokio::sync::watch;
 use crate::clock::LessonClock;
 use crate::process::{error::LabError, exit::Exit, group, spawner, workspace::Workspace};
 
-/// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
-/// milliseconds; the bound is for a process stuck in a dead disk.
+/// How long a dropped handle waits for the kernel to end a killed process. Real time. It takes milliseconds;
+/// the bound is for a process that is stuck on a dead disk.
 const REAPED_WITHIN: Duration = Duration::from_secs(5);
 
-/// As `nice` has it.
+/// The niceness of background processes.
 const BACKGROUND_PRIORITY: i32 = 10;
 
-/// How long the killed forks of a process that has ended are waited for. Real time, and many times what it takes.
+/// How long to wait for the killed forks of a process that has ended. Real time, and many times what it
+/// takes.
 const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
 
-/// A running process. Dropping it kills the process, even a frozen one, and its forks, and waits until they are gone.
+/// A running process. Dropping it kills the process, even a frozen one, and its forks, and waits until they
+/// have exited.
 #[derive(Debug)]
 pub struct Process {
     pub(crate) state: Arc<ProcessState>,
-    /// The clock that it was started on, until it has been seen to keep it.
+    /// The clock that the process was started on, until it has been seen to use it.
     clock: Mutex<Option<LessonClock>>,
 }
 
-/// What is known of a process and its end, shared with the thread that waits for it and with whoever watches the lab.
+/// The state of a process, shared with the thread that waits for it and with the watchers of the lab.
 #[derive(Debug)]
 pub(crate) struct ProcessState {
-    /// `redis`, `client A`.
+    /// The name in messages: `redis`, `client A`.
     pub name: String,
     pid: Pid,
     /// The file that its messages go to.
     pub log: PathBuf,
-    /// Whether Lockstep ends it on purpose, so that its end is no failure.
+    /// Whether Lockstep ends the process on purpose, so that its end is no failure.
     end_expected: AtomicBool,
-    /// Whether it stands still because the lab has stopped it.
+    /// Whether the lab has stopped the process.
     frozen: AtomicBool,
-    /// `None` while the pid is certainly this process': it lives, or it is a zombie that only the waiting
-    /// thread may reap, and it reaps under this lock. A signal sent under the lock can hit nobody else.
+    /// `None` while the pid certainly belongs to this process: it lives, or it is a zombie that only the
+    /// waiting thread may reap, which it does under this lock. So a signal that is sent under the lock can
+    /// hit no other process.
     ended: Mutex<Option<Exit>>,
     reaped: Condvar,
     exit_sender: watch::Sender<Option<Exit>>,
@@ -63,31 +66,31 @@ impl ProcessState {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// How it ended, where nobody in Lockstep has wished it.
+    /// How the process ended, if Lockstep did not end it.
     pub(crate) fn ended_by_itself(&self) -> Option<Exit> {
         let ended = *self.lock();
         ended.filter(|_| !self.end_expected.load(Ordering::SeqCst))
     }
 
-    /// Whether somebody outside of Lockstep has stopped it (SIGSTOP) and nobody has let it go on yet.
+    /// Whether the process was stopped from outside of Lockstep (SIGSTOP) and has not been continued.
     pub(crate) fn is_stopped(&self) -> bool {
         let ended = self.lock();
         if ended.is_some() || self.frozen.load(Ordering::SeqCst) {
             return false;
         }
-        // The kernel reports a stop as long as it lasts; NOWAIT leaves the report for the next look.
+        // The kernel reports a stop as long as it lasts; NOWAIT leaves the report for the next call.
         let now = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         matches!(retry_on_intr(|| waitid(WaitId::Pid(self.pid), now)), Ok(Some(_)))
     }
 
-    /// Kills it without marking its end as expected: waiters see a crash.
+    /// Kills the process without marking its end as expected: waiters see a crash.
     pub(crate) fn kill(&self) {
-        // A refusal means that it is gone already.
+        // An error means that the process is gone already.
         let _ = self.signal(Signal::KILL);
     }
 
-    /// Signals the process' group, which is the process alone, or with the guard that supervises it.
-    /// Answers how it ended, in which case nothing was sent.
+    /// Signals the process group, which is the process alone, or with the guard that supervises it. Returns
+    /// how the process ended if it has, in which case nothing was sent.
     fn signal(&self, signal: Signal) -> Result<Option<Exit>, Errno> {
         let ended = self.lock();
         match *ended {
@@ -98,8 +101,8 @@ impl ProcessState {
 }
 
 impl Process {
-    /// Starts a command whose messages go to a log file in the workspace. Where it `talks`, its standard input and
-    /// output are pipes, and only its standard error goes to the log.
+    /// Starts a command whose messages go to a log file in the workspace. If it `talks`, its standard input
+    /// and output are pipes, and only its standard error goes to the log.
     pub(crate) fn start(
         name: &str,
         mut command: Command,
@@ -135,7 +138,7 @@ impl Process {
             .name(format!("wait-{name}"))
             .spawn(move || wait(child, pid, &waiter))
             .map_err(|source| {
-                // Without its waiter the process could not be reaped, and so not be kept.
+                // Without a waiting thread the process could not be reaped, so it is not kept.
                 let _ = kill_process_group(pid, Signal::KILL);
                 failed(source)
             })?;
@@ -144,18 +147,18 @@ impl Process {
         Ok((process, pipes))
     }
 
-    /// The process, of which it is to be seen that it keeps this clock.
+    /// Sets the clock that the process is expected to use.
     pub(crate) fn on_clock(self, clock: &LessonClock) -> Self {
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock.clone());
         self
     }
 
-    /// Whether it takes its time from the clock that it was started on: it has the clock's page in its memory, so its
-    /// library has been loaded and has run. Looked at until it has been seen once.
+    /// Whether the process uses the clock that it was started on: it has the clock's page in its memory, so
+    /// its library has been loaded and has run. Not checked again once that has been seen.
     pub(crate) fn keeps_clock(&self) -> bool {
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(page) = clock.as_ref().and_then(LessonClock::page) else { return true };
-        // As the kernel names it.
+        // The path as the kernel reports it.
         let page = page.canonicalize().unwrap_or_else(|_| page.clone());
         let maps = fs::read(format!("/proc/{}/maps", self.pid())).unwrap_or_default();
         let page = page.as_os_str().as_encoded_bytes();
@@ -170,7 +173,7 @@ impl Process {
         self.state.pid()
     }
 
-    /// Resolves when it has ended without anybody's wish.
+    /// Resolves when the process has ended unexpectedly.
     pub(crate) async fn died(&self) -> Exit {
         let exit = self.exited().await;
         if self.state.end_expected.load(Ordering::SeqCst) {
@@ -179,17 +182,17 @@ impl Process {
         exit
     }
 
-    /// How it ended, `None` while it runs or is frozen.
+    /// How the process ended, or `None` while it runs or is frozen.
     pub fn ended(&self) -> Option<Exit> {
         *self.state.lock()
     }
 
-    /// How it ended, for whoever does not own it.
+    /// A receiver of the end of the process, for code that does not own it.
     pub(crate) fn exits(&self) -> watch::Receiver<Option<Exit>> {
         self.state.exit_sender.subscribe()
     }
 
-    /// Resolves when it has ended, at once if it already has.
+    /// Resolves when the process has ended, at once if it already has.
     pub async fn exited(&self) -> Exit {
         let mut exits = self.state.exit_sender.subscribe();
         let exit = exits.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
@@ -200,16 +203,16 @@ impl Process {
         }
     }
 
-    /// Kills it with SIGKILL: nothing in it runs any more. Nothing happens if it has ended.
+    /// Kills the process with SIGKILL: no instruction of it runs any more. Does nothing if it has ended.
     pub fn kill(&self) -> Result<(), LabError> {
-        // Before the signal, or whoever waits for its death could see one that looks natural.
+        // Set before the signal, or a waiter could take the death for a crash.
         self.state.end_expected.store(true, Ordering::SeqCst);
         let killed = self.state.signal(Signal::KILL).map(drop);
         killed.map_err(|error| self.refused("SIGKILL", &error))
     }
 
-    /// Stops it with SIGSTOP, as a garbage collector or a busy machine would, and returns once it stands
-    /// still: no instruction of its runs after that until [`Process::thaw`].
+    /// Stops the process with SIGSTOP, as a garbage collector or a busy machine would, and returns once it is
+    /// stopped: it executes no instruction after that until [`Process::thaw`].
     pub fn freeze(&self) -> Result<(), LabError> {
         let ended = self.state.lock();
         if let Some(exit) = *ended {
@@ -218,15 +221,16 @@ impl Process {
         self.state.frozen.store(true, Ordering::SeqCst);
         let stopped = kill_process_group(self.state.pid, Signal::STOP);
         stopped.map_err(|error| self.refused("SIGSTOP", &error))?;
-        // The kernel stops it a moment after the signal. Its end counts too, or a crash would hang us here.
-        // The lock is kept: it may die, but it cannot be reaped, so the number stays its own.
+        // The kernel stops the process a moment after the signal. Its end counts too, or a crash would block
+        // this call. The lock is kept: the process may die, but it cannot be reaped, so the pid stays its
+        // own.
         let seen = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         // An error means that there is nothing to wait for any more.
         let _ = retry_on_intr(|| waitid(WaitId::Pid(self.state.pid), seen));
         Ok(())
     }
 
-    /// Lets it go on after [`Process::freeze`].
+    /// Lets the process continue after [`Process::freeze`].
     pub fn thaw(&self) -> Result<(), LabError> {
         if let Some(exit) =
             self.state.signal(Signal::CONT).map_err(|error| self.refused("SIGCONT", &error))?
@@ -237,25 +241,25 @@ impl Process {
         Ok(())
     }
 
-    /// Asks it to end in good order.
+    /// Asks the process to end in an orderly way.
     pub(crate) fn terminate(&self) -> Result<(), LabError> {
         self.state.end_expected.store(true, Ordering::SeqCst);
         let asked = self.state.signal(Signal::TERM).map(drop);
         asked.map_err(|error| self.refused("SIGTERM", &error))
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills the process and waits until it has exited.
     pub(crate) fn end(&self) {
         self.state.end_expected.store(true, Ordering::SeqCst);
-        // SIGKILL ends a stopped process too. A refusal means that it is gone already.
+        // SIGKILL ends a stopped process too. An error means that the process is gone already.
         let _ = self.state.signal(Signal::KILL);
         let ended = self.state.lock();
         let _ = self.state.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
     }
 
-    /// Lowers its scheduling priority.
+    /// Lowers the scheduling priority of the process.
     pub(crate) fn in_background(&self) {
-        // If refused, it merely competes with other processes.
+        // If this is refused, the process merely competes with others.
         let _ = setpriority_pgrp(Some(self.state.pid), BACKGROUND_PRIORITY);
     }
 
@@ -270,14 +274,14 @@ impl Drop for Process {
     }
 }
 
-/// Runs in a thread of its own until the process has ended, and its forks with it.
+/// Runs in a thread of its own until the process and its forks have ended.
 fn wait(mut child: Child, pid: Pid, state: &ProcessState) {
-    // Wait without reaping first: as long as nobody has reaped it, its number cannot be given away.
+    // Wait without reaping first: until the process is reaped, its pid cannot be reused.
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), ended));
     let mut slot = state.lock();
-    // However it ended: what it forked, such as a Redis that saves in the background, is no use without it and would
-    // write on into the workspace. A refusal means that there is nothing left to kill.
+    // However it ended, its forks, such as a Redis that saves in the background, are of no use without it and
+    // would keep writing into the workspace. An error means that there is nothing left to kill.
     let _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
     group::until_gone(pid, FORKS_GONE_WITHIN);
@@ -287,7 +291,7 @@ fn wait(mut child: Child, pid: Pid, state: &ProcessState) {
     state.exit_sender.send_replace(Some(exit));
 }
 
-/// The last lines of a log file, for messages. Says so where there are none.
+/// The last lines of a log file, for messages. Says so if there are none.
 pub(crate) fn log_tail(log: &Path) -> String {
     const LINES: usize = 12;
     let text = match fs::read(log) {

@@ -1,4 +1,4 @@
-//! What can go wrong in the lab, each with why and with the command that mends it.
+//! The errors of a lab. Each message says why it happened, and which command helps.
 
 use std::{io, path::PathBuf};
 
@@ -16,7 +16,7 @@ pub enum LabError {
          If it is somewhere unusual, set {variable} to its path"
     )]
     MissingProgram {
-        /// The program, in the words of its packagers.
+        /// The program, by the name that its packagers use.
         program: &'static str,
         variable: &'static str,
     },
@@ -33,11 +33,11 @@ pub enum LabError {
     )]
     Silent {
         server: String,
-        /// How long it was given, in seconds of real time.
+        /// How long the server was given, in seconds of real time.
         seconds: u64,
         log: String,
     },
-    /// Somebody outside of Lockstep has stopped a process of the lab.
+    /// A process of the lab was stopped from outside of Lockstep.
     #[error(
         "no answer from {process} for {seconds} s: it is stopped (SIGSTOP), and not by the lesson. \
          `kill -CONT {pid}` lets it go on"
@@ -45,7 +45,7 @@ pub enum LabError {
     Stopped {
         process: String,
         pid: u32,
-        /// How long it has stood still, in seconds of real time.
+        /// How long the process has been stopped, in seconds of real time.
         seconds: u64,
     },
     #[error("{server} could not be read: {why}. The end of its own log:\n{log}")]
@@ -66,22 +66,22 @@ pub enum LabError {
          Free some space, or set TMPDIR to a directory with more", dir.display()
     )]
     Full { dir: PathBuf, free_mib: u64, needed_mib: u64 },
-    /// The private directory's name would leave no room for a socket's name.
+    /// The path of the private directory leaves no room for the name of a socket.
     #[error(
         "the path {} is too long for Unix sockets, which allow {limit} bytes. \
          Set TMPDIR to a shorter path, such as /tmp", dir.display()
     )]
     LongPath { dir: PathBuf, limit: usize },
-    /// The umask takes rights from the owner of a file.
+    /// The umask takes permissions from the owner of a file.
     #[error(
         "the umask takes from you rights on your own files (it contains {umask:03o}), so Lockstep's servers could not \
          use theirs. Start Lockstep after `umask 077`"
     )]
     Umask {
-        /// The rights of the owner that it takes.
+        /// The owner's permissions that it takes.
         umask: u32,
     },
-    /// A limit of this user's is behind an error.
+    /// An error whose cause is a resource limit of this user.
     #[error("{limit} ({what})")]
     Limit { what: String, zh: String, limit: Limit },
     #[error(
@@ -118,8 +118,8 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Whether a server is missing, too old, or fails: the command line's exit code 3. Everything else is
-    /// about this machine or about the caller.
+    /// Whether a server is missing, too old, or fails: the command line's exit code 3. Everything else
+    /// concerns this machine or the caller.
     pub fn is_server(&self) -> bool {
         matches!(
             self,

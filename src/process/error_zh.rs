@@ -1,4 +1,4 @@
-//! Errors in Chinese. The English messages stand where the errors are defined.
+//! The Chinese messages of errors. The English messages are where the errors are defined.
 
 use rustix::process::Signal;
 
@@ -108,7 +108,7 @@ impl Exit {
         }
     }
 
-    /// How it ended, in both languages.
+    /// How the process ended, in both languages.
     pub fn text(self) -> Text {
         Text { en: self.to_string(), zh: self.chinese() }
     }

@@ -1,5 +1,5 @@
-//! What the system says of processes and their groups: a server and its forks (a Redis that saves in the background)
-//! are one group.
+//! What the system reports on processes and their groups: a server and its forks (a Redis that saves in the
+//! background) are one group.
 
 use std::fs;
 use std::path::Path;
@@ -8,36 +8,37 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, test_kill_process_group};
 
-/// Between two looks at processes that are ending. Real time.
+/// The pause between two checks of processes that are ending. Real time.
 pub(crate) const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
-/// A process that still runs; a zombie does not.
+/// A process that runs, which a zombie does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Running {
     pub pid: Pid,
-    /// The number of its group: that of the group's first process, which may have ended.
+    /// The id of its group: the pid of the group's first process, which may have ended.
     pub group: Pid,
-    /// When it started, in the system's own unit: with the number, it names the process for good.
+    /// When it started, in the system's own unit: together with the pid, this identifies the process for
+    /// good.
     pub started: u64,
 }
 
-/// Every process of the system that runs; `None` where the system has no list.
+/// All processes of the system that run, or `None` if the system has no list.
 pub(crate) fn running() -> Option<Vec<Running>> {
     let entries = fs::read_dir("/proc").ok()?;
     let numbers = entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
-    Some(numbers.filter_map(look_at).collect())
+    Some(numbers.filter_map(find_process).collect())
 }
 
-/// One process; `None` if it does not run.
-pub(crate) fn look_at(pid: Pid) -> Option<Running> {
+/// One process, or `None` if it does not run.
+pub(crate) fn find_process(pid: Pid) -> Option<Running> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     read_stat(pid, &stat)
 }
 
-/// `/proc/PID/stat`: the state is field 3, the group 5, the start 22. Field 2 is the program's name in parentheses,
-/// which may itself hold spaces and parentheses; so counting starts after the last one.
+/// Parses `/proc/PID/stat`: the state is field 3, the group 5, the start 22. Field 2 is the program's name in
+/// parentheses, which may itself contain spaces and parentheses; so fields are counted after the last one.
 fn read_stat(pid: Pid, stat: &str) -> Option<Running> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = after_name.split_whitespace().take(22 - 2).collect();
@@ -52,7 +53,8 @@ fn read_stat(pid: Pid, stat: &str) -> Option<Running> {
 }
 
 impl Running {
-    /// Whether it works in this directory, or was started on a lesson clock that lies there. `directory` without links.
+    /// Whether the process works in this directory, or was started on a lesson clock in it. `directory` must
+    /// contain no symbolic links.
     pub fn belongs_to(&self, directory: &Path) -> bool {
         let pid = self.pid.as_raw_nonzero();
         fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(directory))
@@ -66,11 +68,11 @@ impl Running {
     }
 }
 
-/// Waits until nothing of a killed group runs, for so long at most: what is killed may still finish what it is about,
-/// such as making a file.
+/// Waits until no process of a killed group runs, for `within` at most: a killed process may still finish
+/// what the kernel is doing for it, such as creating a file.
 pub(crate) fn until_gone(group: Pid, within: Duration) {
     let deadline = Instant::now() + within;
-    // Asking the kernel is cheap, and mostly all that is needed. It counts zombies, whom nobody may ever reap.
+    // Asking the kernel is cheap, and mostly enough. It counts zombies, though, which may never be reaped.
     while test_kill_process_group(group).is_ok() && Instant::now() < deadline {
         match running() {
             Some(all) if !all.iter().any(|process| process.group == group) => return,

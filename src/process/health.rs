@@ -1,5 +1,5 @@
-//! How a lab's processes are, for whoever waits for one of them: which has died, and which somebody outside has
-//! stopped.
+//! The health of a lab's processes, for code that waits for one of them: which has died, and which was
+//! stopped from outside.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,26 +10,27 @@ use crate::process::{
     exit::Exit,
 };
 
-/// How often is looked. Real time.
+/// How often processes are checked. Real time.
 pub const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a process may stand still before that is news. Real time: a debugger or a shell's job control stops a
-/// process for a moment too.
+/// How long a process must be stopped before that is reported. Real time: a debugger or a shell's job control
+/// stops a process for a moment too.
 const STOPPED_FOR: Duration = Duration::from_secs(2);
 
-/// How long whoever waits for a process may take to notice its death by itself, and say better what it broke.
+/// How long code that waits for a process may take to notice its death by itself, and to say better what it
+/// broke.
 const DEAD_FOR: Duration = Duration::from_secs(1);
 
-/// What is wrong with a process of the lab.
+/// A problem with a process of the lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessProblem {
-    /// It ended, and nobody in Lockstep had wished it.
+    /// The process ended, and Lockstep did not end it.
     Died { process: String, how: Exit, log: String },
-    /// Somebody outside of Lockstep has stopped it, so long ago in real time.
+    /// The process was stopped from outside of Lockstep, this long ago in real time.
     Stopped { process: String, pid: u32, silent: Duration },
 }
 
-/// How all processes of one lab are. Clones see the same lab.
+/// The health of all processes of one lab. Clones watch the same lab.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessHealth(Arc<Mutex<Vec<Arc<ProcessState>>>>);
 
@@ -38,8 +39,8 @@ impl ProcessHealth {
         self.lock().push(Arc::clone(state));
     }
 
-    /// Watches the processes of another lab in place of these.
-    pub(crate) fn move_on(&self, other: &Self) {
+    /// Watches the processes of another lab instead.
+    pub(crate) fn replace_with(&self, other: &Self) {
         let all = other.lock().clone();
         *self.lock() = all;
     }
@@ -48,8 +49,8 @@ impl ProcessHealth {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is wrong at this moment, the dead first; `None` where every process lives and runs, or its end or
-    /// standstill is Lockstep's own doing.
+    /// The problem at this moment, deaths first, or `None` if every process runs, or was ended or frozen by
+    /// Lockstep itself.
     pub fn look(&self) -> Option<ProcessProblem> {
         let all = self.lock();
         let dead = all.iter().find_map(|state| {
@@ -63,19 +64,20 @@ impl ProcessHealth {
         })
     }
 
-    /// Resolves when something has been wrong for so long that whoever waits will not find out by itself.
-    pub async fn ailing(&self) -> ProcessProblem {
-        let mut chart = ProblemTracker::default();
+    /// Resolves when there has been a problem for so long that code that waits for the process will not
+    /// notice it by itself.
+    pub async fn problem(&self) -> ProcessProblem {
+        let mut tracker = ProblemTracker::default();
         loop {
-            if let Some(ailment) = chart.look(self) {
-                return ailment;
+            if let Some(problem) = tracker.look(self) {
+                return problem;
             }
             tokio::time::sleep(LOOK).await;
         }
     }
 
-    /// Kills every process, so that whoever is blocked on one of them comes free. For those who wait in threads and
-    /// cannot be called off otherwise.
+    /// Kills every process, which unblocks threads that wait for one of them and cannot be cancelled
+    /// otherwise.
     pub fn kill_all(&self) {
         for state in self.lock().iter() {
             state.kill();
@@ -83,21 +85,21 @@ impl ProcessHealth {
     }
 }
 
-/// What has been wrong since when, for whoever looks again and again.
+/// The current problem and since when there is one, for code that checks repeatedly.
 #[derive(Debug, Default)]
 pub struct ProblemTracker(Option<(ProcessProblem, Instant)>);
 
 impl ProblemTracker {
-    /// Looks. Gives what has been wrong for so long that it is news.
+    /// Checks the processes. Returns a problem once it has lasted long enough to be reported.
     pub fn look(&mut self, health: &ProcessHealth) -> Option<ProcessProblem> {
         self.0 = match (health.look(), self.0.take()) {
             (Some(now), Some((before, since))) if now == before => Some((before, since)),
             (Some(now), _) => Some((now, Instant::now())),
             (None, _) => None,
         };
-        let (ailment, since) = self.0.as_ref()?;
+        let (problem, since) = self.0.as_ref()?;
         let lasted = since.elapsed();
-        match ailment.clone() {
+        match problem.clone() {
             died @ ProcessProblem::Died { .. } => (lasted >= DEAD_FOR).then_some(died),
             ProcessProblem::Stopped { process, pid, .. } => {
                 (lasted >= STOPPED_FOR).then_some(ProcessProblem::Stopped { process, pid, silent: lasted })
@@ -107,9 +109,9 @@ impl ProblemTracker {
 }
 
 impl From<ProcessProblem> for LabError {
-    /// What went wrong while a lab was starting.
-    fn from(ailment: ProcessProblem) -> Self {
-        match ailment {
+    /// The error for a problem that occurred while a lab was starting.
+    fn from(problem: ProcessProblem) -> Self {
+        match problem {
             ProcessProblem::Died { process, how, log } => Self::Boot { server: process, how, log },
             ProcessProblem::Stopped { process, pid, silent } => {
                 Self::Stopped { process, pid, seconds: silent.as_secs() }

@@ -1,4 +1,4 @@
-//! Limits of the machine for this user are raised where they can be, and named where something fails because of them.
+//! The machine's limits for this user: raised where possible, and named when something fails because of them.
 
 use std::{error::Error, fmt, fs, io, sync::mpsc, thread};
 
@@ -21,7 +21,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The shell's flag for it, and what the shell says of it.
+    /// The shell's flag for the limit, and the value that the shell shows.
     fn flag_and_value(self) -> (&'static str, String) {
         let (flag, resource, unit) = match self {
             Self::OpenFiles => ("ulimit -n", Resource::Nofile, 1),
@@ -32,7 +32,7 @@ impl Limit {
         (flag, limit.map_or_else(|| "unlimited".to_owned(), |limit| (limit / unit).to_string()))
     }
 
-    /// The limit and the way on, in Chinese.
+    /// The limit and what to do about it, in Chinese.
     pub fn chinese(self) -> String {
         let (flag, value) = self.flag_and_value();
         match self {
@@ -70,20 +70,21 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Files that the smallest lab needs open: pipes, sockets, logs, and Redis asks for 32 of its own.
+/// The files that the smallest lab needs open: pipes, sockets, logs, and the 32 that Redis reserves.
 const FEWEST_FILES: u64 = 64;
 
-/// Threads that a small lab needs at once: the runtime's, one for each process, one that starts them.
+/// The threads that a small lab needs at once: those of the runtime, one for each process, and one that
+/// starts processes.
 const THREADS: usize = 12;
 
-/// Memory that a lab needs beside its first threads, in bytes. The standard library aborts where a thread that has begun gets
-/// none.
+/// The memory that a lab needs in addition to its first threads, in bytes. The standard library aborts if a
+/// thread that has begun gets none.
 const FEWEST_BYTES: u64 = 128 << 20;
 
-/// What a thread needs of the address space: its stack of 2 MiB, and what the C library takes beside it.
+/// The address space that a thread needs: its stack of 2 MiB, and what the C library takes in addition.
 const THREAD_BYTES: u64 = 8 << 20;
 
-/// An error with the limit that is behind it, where there is one.
+/// Returns an error with the limit that caused it, if there is one.
 pub(crate) fn named(error: LabError) -> LabError {
     match behind(&error) {
         Some(limit) => LabError::Limit { what: error.to_string(), zh: error.chinese(), limit },
@@ -108,7 +109,7 @@ fn behind(error: &LabError) -> Option<Limit> {
 fn of_io(error: &io::Error) -> Option<Limit> {
     match Errno::from_io_error(error)? {
         Errno::MFILE | Errno::NFILE => Some(Limit::OpenFiles),
-        // The C library says the same where there is no memory for a thread's stack.
+        // The C library returns the same error if there is no memory for the stack of a thread.
         Errno::AGAIN if memory_left().is_some_and(|left| left < THREAD_BYTES) => Some(Limit::Memory),
         Errno::AGAIN => Some(Limit::Processes),
         Errno::NOMEM => Some(Limit::Memory),
@@ -116,7 +117,7 @@ fn of_io(error: &io::Error) -> Option<Limit> {
     }
 }
 
-/// How many bytes more this process may take; `None` where there is no limit.
+/// The number of bytes that this process may still allocate, or `None` if there is no limit.
 fn memory_left() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -124,7 +125,7 @@ fn memory_left() -> Option<u64> {
     Some(limit.saturating_sub(used.parse::<u64>().ok()? * 1024))
 }
 
-/// How servers say it in their logs: Redis, the C library, the Java machine.
+/// Finds a limit in the log of a server, in the words of Redis, the C library or the JVM.
 fn in_words(log: &str) -> Option<Limit> {
     const WORDS: [(&str, Limit); 11] = [
         ("Too many open files", Limit::OpenFiles),
@@ -143,15 +144,15 @@ fn in_words(log: &str) -> Option<Limit> {
     found.map(|(_, limit)| *limit)
 }
 
-/// Raises this process' limit of open files to what it may be: a crowd of 900 over a link takes 1,800, and shells give
-/// 1,024. Children inherit it. Where it stays too low for any lab, that is said at once: a server that cannot be
-/// connected to looks like one that does not answer.
+/// Raises this process's limit of open files as far as possible: a crowd of 900 over a link takes 1,800, and
+/// shells give 1,024. Children inherit the limit. Fails at once if it stays too low for any lab: a server
+/// that cannot be connected to looks like one that does not answer.
 pub(crate) fn allow_many_files() -> Result<(), LabError> {
     let limit = getrlimit(Resource::Nofile);
-    // No limit at all is too much for some systems; nobody needs more than this.
+    // Some systems do not accept an unlimited number; nobody needs more than this.
     let wanted = limit.maximum.map_or(65_536, |maximum| maximum.min(65_536));
     if limit.current.is_some_and(|current| current < wanted) {
-        // Where it fails, small labs work all the same.
+        // If this fails, small labs still work.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
     }
     match getrlimit(Resource::Nofile).current {
@@ -164,13 +165,14 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
     }
 }
 
-/// Whether a small lab's threads can be started, found out by starting as many: some libraries panic where they cannot.
+/// Checks that the threads of a small lab can be started, by starting as many: some libraries panic if they
+/// cannot be.
 pub fn room_for_threads() -> Result<(), LabError> {
     let mut waiting = Vec::new();
     for _ in 0..THREADS {
         room_for_memory()?;
         let (sender, receiver) = mpsc::channel::<()>();
-        // Until the sender is dropped: all of them are there at once.
+        // Each waits until its sender is dropped, so all of them exist at once.
         let started = thread::Builder::new().spawn(move || receiver.recv());
         let failed = |source| named(LabError::Spawn { program: "a thread".to_owned(), source });
         waiting.push((sender, started.map_err(failed)?));

@@ -1,8 +1,8 @@
-//! The private directories that this process has now, and so its labs: before it ends, the program waits until the
-//! last of them is gone.
+//! The private directories that this process has now, and so its labs: before it ends, the program waits
+//! until the last of them is gone.
 //!
-//! **Architecture Invariant:** an orderly end leaves neither processes nor directories, wherever in the program a lab is
-//! at that moment: with a task, in a thread that searches, or half started.
+//! **Architecture Invariant:** an orderly end leaves neither processes nor directories, wherever in the
+//! program a lab is at that moment: in a task, in a thread that searches, or half started.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::process::sweep::end_recorded;
 /// How long labs may take to shut down before their servers are killed. Real time.
 const BY_THEMSELVES: Duration = Duration::from_millis(500);
 
-/// How long they have after their servers were killed. Real time.
+/// How long they may take after their servers were killed. Real time.
 const WITHOUT_SERVERS: Duration = Duration::from_secs(2);
 
-/// How long they have then where nobody waits. Real time.
+/// The same, when the program has no time to wait. Real time.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
 static DIRECTORIES: Mutex<LiveDirectories> =
@@ -25,17 +25,19 @@ static DIRECTORIES: Mutex<LiveDirectories> =
 static GONE: Condvar = Condvar::new();
 
 struct LiveDirectories {
-    /// The program ends, and no lab may begin.
+    /// Whether the program is ending, so that no lab may begin.
     ending: bool,
     directories: Vec<PathBuf>,
 }
 
-/// A directory is there as long as this is.
+/// Registers that a directory exists, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Entry(PathBuf);
+pub(crate) struct Registration(PathBuf);
 
-/// Makes a directory and enters it. `None` while the program ends.
-pub(crate) fn enter<D: AsRef<Path>, E>(make: impl FnOnce() -> Result<D, E>) -> Result<Option<(D, Entry)>, E> {
+/// Creates and registers a directory. Returns `None` while the program is ending.
+pub(crate) fn register<D: AsRef<Path>, E>(
+    make: impl FnOnce() -> Result<D, E>,
+) -> Result<Option<(D, Registration)>, E> {
     let mut living = lock();
     if living.ending {
         return Ok(None);
@@ -43,35 +45,36 @@ pub(crate) fn enter<D: AsRef<Path>, E>(make: impl FnOnce() -> Result<D, E>) -> R
     let directory = make()?;
     let path = directory.as_ref().to_path_buf();
     living.directories.push(path.clone());
-    Ok(Some((directory, Entry(path))))
+    Ok(Some((directory, Registration(path))))
 }
 
-impl Drop for Entry {
+impl Drop for Registration {
     fn drop(&mut self) {
         lock().directories.retain(|path| *path != self.0);
         GONE.notify_all();
     }
 }
 
-/// Waits until every lab of this process is gone, and ends by force those that do not come to an end; `last` is done
-/// while none can begin. For the end of the program.
+/// Waits until every lab of this process is gone, and ends by force those that do not end in time. Runs
+/// `last` while no lab can begin. For the end of the program.
 pub fn end_all(last: impl FnOnce()) {
     lock().ending = true;
     if !all_gone_within(BY_THEMSELVES) {
-        // Whoever waits for a server is told of its end by that.
+        // Code that waits for a server then notices its end.
         end_by_force(WITHOUT_SERVERS);
     }
     last();
     lock().ending = false;
 }
 
-/// Ends every lab of this process by force, at once. For a program that is ended by somebody who does not wait.
+/// Ends every lab of this process by force, at once. For a program that is being ended by something that does
+/// not wait.
 pub fn end_now() {
     lock().ending = true;
     end_by_force(AT_ONCE);
 }
 
-/// Kills the processes of every lab, and removes what then is not gone in time.
+/// Kills the processes of every lab, and removes the directories that are not gone in time.
 fn end_by_force(patience: Duration) {
     let directories = || lock().directories.clone();
     for directory in directories() {
@@ -79,7 +82,7 @@ fn end_by_force(patience: Duration) {
     }
     if !all_gone_within(patience) {
         for directory in directories() {
-            // What cannot be removed is left for the next sweep.
+            // A directory that cannot be removed is left for the next sweep.
             let _ = fs::remove_dir_all(directory);
         }
     }

@@ -1,5 +1,5 @@
-//! Processes of a lab: they are started under a guard, watched, frozen and killed, and they live in a private directory.
-//! It must not know what the processes do.
+//! Processes of a lab: they are started under a guard, watched, frozen and killed, and they live in a private
+//! directory. This folder must not know what the processes do.
 //!
 //! **Architecture Invariants** that are kept here:
 //! - Only `process`, for `lab`, starts, stops or signals processes.

@@ -1,4 +1,4 @@
-//! Finds programs.
+//! Finds installed programs.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use crate::process::error::LabError;
 
-/// Searched after `PATH`: servers live in `sbin`, which is often not on an ordinary user's path, and brew's
-/// directories are missing in programs started from a desktop.
+/// The directories that are searched after `PATH`: servers are in `sbin`, which is often not on an ordinary
+/// user's path, and brew's directories are missing in programs that are started from a desktop.
 const MORE_DIRS: [&str; 6] =
     ["/usr/local/bin", "/usr/bin", "/usr/sbin", "/usr/local/sbin", "/sbin", "/opt/homebrew/bin"];
 
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// Of these directories, the first `own` are those in which a shell looks.
+    /// The directories to search. The first `own` are those in which a shell looks.
     path: Vec<PathBuf>,
     own: usize,
     variables: fn(&str) -> Option<OsString>,
@@ -29,13 +29,13 @@ impl Search {
         Self { path, own, variables: |name| env::var_os(name) }
     }
 
-    /// Looks in these directories, with these variables in place of the environment's.
+    /// Looks in these directories, with these variables instead of the environment's.
     pub fn new(path: Vec<PathBuf>, variables: fn(&str) -> Option<OsString>) -> Self {
         Self { own: path.len(), path, variables }
     }
 
-    /// Whether a command's first word is a program, as a shell looks for it: by its path where it has one, and else in
-    /// `PATH` alone. What starts it looks nowhere else.
+    /// Whether a command's first word is a program, as a shell resolves it: by its path if it has one, and
+    /// otherwise in `PATH` alone. Starting the command looks nowhere else.
     pub(crate) fn finds(&self, word: &str) -> bool {
         let own = &self.path[..self.own];
         if word.contains('/') {
@@ -52,7 +52,7 @@ impl Search {
     pub(crate) fn program(&self, name: &'static str, variable: &'static str) -> Result<PathBuf, LabError> {
         let missing = LabError::MissingProgram { program: name, variable };
         if let Some(named) = self.variable(variable) {
-            // A wrong override is an error and not a reason to take another one behind the user's back.
+            // A wrong override is an error, and no reason to use another program behind the user's back.
             let named = PathBuf::from(named);
             return if is_executable(&named) { Ok(named) } else { Err(missing) };
         }

@@ -1,7 +1,7 @@
-//! Whether a program is at rest: all threads of all its processes sleep, and none of them goes on before lesson time passes
-//! or somebody sends it something. Nothing is guessed from silence: the kernel says who sleeps and how often each has
-//! run, the preloaded library says until when. Only where processes begin and end is it waited for a while: see
-//! [`SETTLED_AFTER`].
+//! Whether a program is at rest: all threads of all its processes sleep, and none of them continues before
+//! lesson time passes or it is sent something. Nothing is guessed from silence: the kernel reports which
+//! threads sleep and how often each has run, and the preloaded library reports until when they wait. There is
+//! a delay only after processes have begun or ended: see [`SETTLED_AFTER`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,30 +13,31 @@ use rustix::process::Pid;
 use crate::clock::status::{StatusFile, Wait};
 use crate::process::group::running;
 
-/// The threads of a process group, to be looked at again and again.
+/// The threads of a process group, to be examined repeatedly.
 #[derive(Debug)]
 pub(crate) struct Threads {
     group: Pid,
     status: StatusFile,
     processes: BTreeSet<u32>,
-    /// Those that had ended when they were last looked at, and that nobody has reaped.
+    /// Processes that had ended at the last examination and had not been reaped.
     ended: BTreeSet<u32>,
-    /// The system's newest process when all its processes were last looked for.
+    /// The system's newest process when all its processes were last listed.
     newest: Option<String>,
-    /// When one of its processes was last seen to begin or to end, in real time.
+    /// When a process of the group was last seen to begin or end, in real time.
     changed: Option<Instant>,
 }
 
-/// How long a group is not at rest after one of its processes has begun or ended: a wrapper in shell script makes dozens
-/// of them in a row, and on a busy machine a parent is woken only some milliseconds after its child has ended.
+/// How long a group is not at rest after one of its processes has begun or ended: a wrapper in shell script
+/// starts dozens of them in a row, and on a busy machine a parent is woken only some milliseconds after its
+/// child has ended.
 const SETTLED_AFTER: Duration = Duration::from_millis(20);
 
-/// What a program does that nobody waits for any more.
+/// Whether a process group is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// Something in it runs, or goes on by itself.
+    /// A thread runs, or will continue by itself.
     No,
-    /// Nothing in it goes on before this moment of the lesson-monotonic clock, or at all.
+    /// No thread continues before this moment of the lesson-monotonic clock; with `None`, none does at all.
     Until(Option<i64>),
 }
 
@@ -53,23 +54,24 @@ impl Threads {
         })
     }
 
-    /// What they do now, `now` being the lesson-monotonic time. `quiet` says whether nothing is on its way to or from them;
-    /// it is asked while all of them sleep.
+    /// Examines the threads. `now` is the lesson-monotonic time. `quiet` returns whether nothing is in
+    /// transit to or from the group; it is called while all threads sleep.
     pub(crate) fn look(&mut self, now: i64, quiet: impl FnOnce() -> bool) -> Rest {
-        let Some(before) = self.asleep() else { return Rest::No };
+        let Some(before) = self.run_counts_if_asleep() else { return Rest::No };
         if self.changed.is_some_and(|changed| changed.elapsed() < SETTLED_AFTER) {
             return Rest::No;
         }
-        // Whoever was waiting between two naps has told what for: its thread sleeps.
+        // Read deadlines only now: a sleeping thread has already published the deadline it waits for.
         let Ok(waits) = self.status.read() else { return Rest::No };
-        // On a busy machine the kernel brings loopback's packets on a moment later: until then no socket has them.
+        // On a busy machine the kernel delivers loopback packets a moment later: until then they are in no
+        // socket.
         let packets = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
         if has_packets(&packets) || !quiet() {
             return Rest::No;
         }
-        if self.finds_others() || self.asleep().as_ref() != Some(&before) {
-            // Whoever ran meanwhile may have been making another process, which had its number already and was not to be
-            // seen yet.
+        if self.finds_new_processes() || self.run_counts_if_asleep().as_ref() != Some(&before) {
+            // A thread that ran meanwhile may have been forking: the new process had its pid already, but was
+            // not visible yet.
             self.newest = None;
             return Rest::No;
         }
@@ -79,7 +81,7 @@ impl Threads {
         for (_, wait) in own {
             match wait {
                 Wait::Real => return Rest::No,
-                // Its nap is not over yet.
+                // The deadline has passed, so the thread is about to wake up.
                 Wait::Until(at) if at <= now => return Rest::No,
                 Wait::Until(at) => first = Some(first.unwrap_or(at).min(at)),
             }
@@ -87,25 +89,25 @@ impl Threads {
         Rest::Until(first)
     }
 
-    /// Whether all its processes take their time from the clock with this page.
-    pub(crate) fn keep(&self, page: &Path) -> bool {
+    /// Whether all processes of the group use the clock with this page.
+    pub(crate) fn use_clock(&self, page: &Path) -> bool {
         let page = page.canonicalize().unwrap_or_else(|_| page.to_owned());
         let page = page.as_os_str().as_encoded_bytes();
         let keeps = |process: &u32| {
             let maps = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
-            // Of one that has ended meanwhile nothing is left to be seen.
+            // A process that has ended meanwhile has no maps.
             maps.is_empty() || maps.windows(page.len()).any(|part| part == page)
         };
         self.processes.iter().all(keeps)
     }
 
-    /// How often each thread has run, where all of them sleep. Two equal answers mean that none has run in between, so
-    /// there was a moment at which all slept.
+    /// How often each thread has run, if all of them sleep. Two equal results mean that none has run in
+    /// between, so there was a moment at which all slept.
     ///
-    /// `None`, too, where the group's first process has ended: whoever waits for it is about to be told. And where another
-    /// was not seen to have ended before: the kernel wakes its parent a moment later.
-    fn asleep(&mut self) -> Option<BTreeMap<u32, u64>> {
-        let mut turns = BTreeMap::new();
+    /// Also `None` if the group's first process has ended: whatever waits for it is about to be notified. And
+    /// if another process has ended since the last call: the kernel wakes its parent a moment later.
+    fn run_counts_if_asleep(&mut self) -> Option<BTreeMap<u32, u64>> {
+        let mut run_counts = BTreeMap::new();
         let mut ended = BTreeSet::new();
         let mut lives = false;
         let known = self.processes.len();
@@ -121,7 +123,7 @@ impl Threads {
                 match read_status(&status)? {
                     ('S', switched) => {
                         lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
-                        turns.insert(thread, if is_ticker(&status) { 0 } else { switched });
+                        run_counts.insert(thread, if is_ticker(&status) { 0 } else { switched });
                     }
                     ('Z' | 'X', _) => drop(ended.insert(thread)),
                     _ => return None,
@@ -133,12 +135,12 @@ impl Threads {
         if !known {
             self.changed = Some(Instant::now());
         }
-        (lives && known).then_some(turns)
+        (lives && known).then_some(run_counts)
     }
 
-    /// Whether its group has other processes than was known. Looking at each process of the system takes long, and is
-    /// needed only where one was made since the last time.
-    fn finds_others(&mut self) -> bool {
+    /// Whether the group has processes that were not known. Listing all processes of the system is slow, and
+    /// is necessary only if one was created since the last time.
+    fn finds_new_processes(&mut self) -> bool {
         let newest = newest_process();
         if newest.is_some() && newest == self.newest {
             return false;
@@ -157,13 +159,13 @@ impl Threads {
     }
 }
 
-/// The number that was given out last, to a process or a thread: the last field of `/proc/loadavg`.
+/// The id that was assigned last, to a process or a thread: the last field of `/proc/loadavg`.
 fn newest_process() -> Option<String> {
     let load = fs::read_to_string("/proc/loadavg").ok()?;
     Some(load.split_whitespace().nth(4)?.to_owned())
 }
 
-/// `/proc/PID/task/TID/status`: the state, and how often the thread has given up its processor.
+/// Parses `/proc/PID/task/TID/status`: the state, and the number of context switches.
 fn read_status(status: &str) -> Option<(char, u64)> {
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let number = |name| field(name)?.parse::<u64>().ok();
@@ -171,18 +173,19 @@ fn read_status(status: &str) -> Option<(char, u64)> {
     Some((state, number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?))
 }
 
-/// Threads of the JVM's own that wake up many times a second to look at something, and that no other thread ever waits for. How
-/// often they have run says nothing; on a busy machine one of them has run between any two looks.
+/// Threads of the JVM that wake up many times a second to check something, and that no other thread ever
+/// waits for. How often they have run means nothing: on a busy machine one of them has run between any two
+/// examinations.
 const TICKERS: [&str; 2] = ["VM Periodic Tas", "Monitor Deflati"];
 
-/// Whether `/proc/PID/task/TID/status` is that of such a thread: its first line is the name.
+/// Whether `/proc/PID/task/TID/status` belongs to such a thread: its first line is the name.
 fn is_ticker(status: &str) -> bool {
     let name = status.lines().next().and_then(|line| line.strip_prefix("Name:\t"));
     name.is_some_and(|name| TICKERS.contains(&name))
 }
 
-/// Threads of the JVM's own that wake up several times a second, whatever its program does: its periodic tasks, its compilers and
-/// its collectors. The kernel keeps 15 characters of a name.
+/// Threads of the JVM that wake up several times a second, whatever its program does: periodic tasks,
+/// compilers and collectors. The kernel keeps 15 characters of a name.
 const HOUSEKEEPING: [&str; 16] = [
     "VM Periodic Tas",
     "VM Thread",
@@ -202,7 +205,7 @@ const HOUSEKEEPING: [&str; 16] = [
     "Shenandoah Cont",
 ];
 
-/// Whether what a thread waits for is nothing that its program waits for.
+/// Whether the waits of a thread are none of its program's.
 fn is_housekeeping(thread: u32) -> bool {
     fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|name| is_housekeeping_name(&name))
 }
@@ -211,8 +214,8 @@ fn is_housekeeping_name(name: &str) -> bool {
     HOUSEKEEPING.iter().any(|known| name.starts_with(known))
 }
 
-/// `/proc/net/softnet_stat`: whether a processor has packets that it has not brought on, by the twelfth number of its line,
-/// which older kernels do not have.
+/// Parses `/proc/net/softnet_stat`: whether a processor has packets that it has not delivered, by the twelfth
+/// number of its line, which older kernels do not have.
 fn has_packets(lines: &str) -> bool {
     let waiting =
         |line: &str| line.split_whitespace().nth(11).is_some_and(|count| count.bytes().any(|b| b != b'0'));
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_has_just_ended_is_seen_so_twice() {
+    fn a_newly_ended_process_delays_rest() {
         let script = "exec 3<&0; cat <&3 & exec sleep 1000 3<&-";
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);

@@ -1,8 +1,8 @@
 //! Starts every child of Lockstep, from one thread and through the guard.
 //!
-//! **Architecture Invariant:** only `process` starts, stops or signals processes, for the lab. The kernel's parent-death
-//! signal fires when the *thread* that started a child ends, not the process; so all children are started
-//! by one thread that lives as long as the program, never by a worker of the async runtime.
+//! **Architecture Invariant:** only `process` starts, stops or signals processes, for the lab. The kernel's
+//! parent-death signal fires when the *thread* that started a child ends, not the process; so all children
+//! are started by one thread that lives as long as the program, never by a worker of the async runtime.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,10 +18,10 @@ type Job = Box<dyn FnOnce() + Send>;
 
 static THREAD: Mutex<Option<mpsc::Sender<Job>>> = Mutex::new(None);
 
-/// Where this program itself can be executed again.
+/// The path at which this program can be executed again.
 ///
 /// On Linux that is `/proc/self/exe`, which names the running file even after a rebuild or an upgrade has
-/// replaced it: a path would then lead to another version, or nowhere.
+/// replaced it: an ordinary path would then lead to another version, or nowhere.
 pub fn own_binary() -> io::Result<PathBuf> {
     let link = Path::new("/proc/self/exe");
     if cfg!(target_os = "linux") && link.exists() {
@@ -31,7 +31,7 @@ pub fn own_binary() -> io::Result<PathBuf> {
 }
 
 /// A command that runs `program` under the guard of `binary`, in a process group of its own: Ctrl-C in the
-/// terminal is for Lockstep, which then ends its servers in good order.
+/// terminal reaches only Lockstep, which then ends its servers in an orderly way.
 pub(crate) fn guarded(binary: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(binary);
     command.arg0("lockstep");
@@ -44,7 +44,7 @@ pub(crate) fn guarded(binary: &Path, program: impl AsRef<OsStr>) -> Command {
 pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
     let (reply, result) = mpsc::sync_channel(1);
     let job: Job = Box::new(move || {
-        // Nobody listens only if the asking thread died, and then the child is not wanted either.
+        // Sending fails only if the requesting thread died, and then the child is not needed either.
         if let Err(mpsc::SendError(Ok(mut orphan))) = reply.send(command.spawn()) {
             let _ = orphan.kill();
             let _ = orphan.wait();

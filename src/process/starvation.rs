@@ -1,4 +1,4 @@
-//! How long processes wait for a processor although they could run, as `/proc` has it.
+//! How long processes wait for a processor although they could run, according to `/proc`.
 
 use std::{
     collections::HashMap,
@@ -9,21 +9,22 @@ use std::{
 use crate::process::usage::Meters;
 
 /// Samples how long processes wait. Only the first thread of each is sampled, which is where Redis does its
-/// work. Where the system does not tell, nobody waits.
+/// work. If the system does not report it, no process counts as waiting.
 #[derive(Debug, Default)]
 pub struct Starvation(HashMap<u32, Sample>);
 
 #[derive(Debug, Clone, Copy)]
 struct Sample {
-    /// The processor time it has had, and how long it has waited for it: the kernel counts a wait when it is over.
+    /// The processor time it has had, and how long it has waited for it: the kernel counts a wait when it
+    /// ends.
     ran: Duration,
     waited: Duration,
-    /// Since when it has been ready to run, or has waited for the disk, without getting on.
+    /// Since when it has been ready to run, or has waited for the disk, without making progress.
     stuck: Option<Instant>,
 }
 
 impl Starvation {
-    /// The longest that one of them has waited since the last call, or waits by now.
+    /// The longest wait of any of the processes that ended since the last call or still lasts.
     pub(crate) fn longest(&mut self, processes: &Meters) -> Duration {
         let before = std::mem::take(&mut self.0);
         let mut longest = Duration::ZERO;
@@ -42,7 +43,8 @@ impl Starvation {
     }
 }
 
-/// See proc(5): `schedstat` has nanoseconds, `stat` the state behind the program's name in brackets.
+/// Samples a process. See proc(5): `schedstat` is in nanoseconds; in `stat` the state follows the program's
+/// name in parentheses.
 fn sample(pid: u32) -> Option<Sample> {
     let times = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     let mut times = times.split(' ').map_while(|time| time.parse().ok().map(Duration::from_nanos));
@@ -58,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs for ever, on the first processor that these tests may use.
+    /// A process that runs forever, on the first processor that these tests may use.
     struct Busy(Child);
 
     impl Busy {
@@ -80,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_told_while_it_lasts() {
+    fn a_wait_is_reported_while_it_lasts() {
         let (humble, _other) = (Busy::start("19"), Busy::start("0"));
         let pid = humble.0.id();
         let (mut starvation, mut counted) = (Starvation::default(), Duration::ZERO);

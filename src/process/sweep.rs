@@ -1,5 +1,5 @@
-//! Clears away what a killed Lockstep left: its directory, and what of its processes and their forks still runs. It must
-//! not touch anything of a Lockstep that lives, nor of another user.
+//! Removes what a killed Lockstep left behind: its directory, and those of its processes and their forks that
+//! still run. It must not touch anything of a Lockstep that lives, nor of another user.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-use crate::process::group::{BETWEEN_LOOKS, Running, look_at, running};
+use crate::process::group::{BETWEEN_LOOKS, Running, find_process, running};
 
 pub(crate) const LOCK: &str = "lock";
 pub(crate) const PIDS: &str = "pids";
 
-/// A directory without a lock file is either being made at this moment or was left behind half made; after
-/// this long it is the latter.
+/// A directory without a lock file is either being created at this moment or was left half made; after this
+/// long it is the latter.
 const HALF_MADE: Duration = Duration::from_mins(1);
 
-/// How long killed processes have to be gone. Real time; it takes milliseconds.
+/// How long killed processes may take to be gone. Real time; it takes milliseconds.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
-/// The most bytes of a list of processes that are read: tens of thousands.
+/// The most bytes of a list of processes that are read: enough for tens of thousands.
 const MOST_RECORDS: u64 = 1 << 20;
 
 /// What a sweep found and removed.
@@ -34,14 +34,14 @@ const MOST_RECORDS: u64 = 1 << 20;
 pub struct Swept {
     /// Directories of killed Lockstep processes.
     pub directories: usize,
-    /// Processes of theirs that still ran, forks included.
+    /// Their processes that still ran, forks included.
     pub processes: usize,
 }
 
-/// Removes the directories of killed Lockstep processes of this user, after killing what still runs of
-/// theirs. What cannot be read or removed is left for the next sweep: tidying up must not keep anybody
+/// Removes the directories of killed Lockstep processes of this user, after killing their processes that
+/// still run. What cannot be read or removed is left for the next sweep: cleaning up must not keep anybody
 /// from a lesson.
-#[allow(clippy::must_use_candidate, reason = "what was swept is news for nobody but tests")]
+#[allow(clippy::must_use_candidate, reason = "only tests use the result")]
 pub fn sweep(root: &Path) -> Swept {
     let mut swept = Swept::default();
     let Ok(entries) = fs::read_dir(root) else { return swept };
@@ -50,13 +50,13 @@ pub fn sweep(root: &Path) -> Swept {
         if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
             continue;
         }
-        // Not through a link, and only what is ours: anybody may put names into /tmp.
+        // Does not follow symbolic links, and skips what belongs to others: anybody may create names in /tmp.
         let Ok(metadata) = entry.metadata() else { continue };
         if !metadata.is_dir() || metadata.uid() != geteuid().as_raw() {
             continue;
         }
         let dir = entry.path();
-        // Held until the directory is gone, so that two sweeps do not meet in it.
+        // Held until the directory is gone, so that two sweeps do not work on it at once.
         let Some(_claim) = abandoned(&dir, &metadata) else { continue };
         swept.processes += end_recorded(&dir);
         empty(&dir);
@@ -67,15 +67,15 @@ pub fn sweep(root: &Path) -> Swept {
     swept
 }
 
-/// What entitles a sweep to a directory.
+/// What entitles a sweep to remove a directory.
 enum SweepRight {
-    /// Its lock, which nobody held.
+    /// Its lock, which no process held.
     Lock { _held: File },
-    /// It has no lock, and is too old to be about to get one.
+    /// The directory has no lock, and is too old to be about to get one.
     HalfMade,
 }
 
-/// Whether the directory's Lockstep is gone.
+/// Returns the right to remove a directory if its Lockstep is gone.
 fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<SweepRight> {
     match open_file(&dir.join(LOCK)) {
         Ok(lock) => lock.try_lock().is_ok().then_some(SweepRight::Lock { _held: lock }),
@@ -87,7 +87,8 @@ fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<SweepRight> {
     }
 }
 
-/// Opens a file for reading, and nothing else: opening a FIFO would wait for a writer, and a device may do anything.
+/// Opens an ordinary file for reading and fails for anything else: opening a FIFO would wait for a writer,
+/// and a device may do anything.
 fn open_file(path: &Path) -> io::Result<File> {
     let careful = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let flags = i32::try_from(careful.bits()).map_err(io::Error::other)?;
@@ -98,7 +99,8 @@ fn open_file(path: &Path) -> io::Result<File> {
     Err(io::Error::other("it is no ordinary file"))
 }
 
-/// Kills what a list in a directory says, and the forks of that; comes back when none of it runs any more.
+/// Kills the processes that are listed in a directory, and their forks. Returns how many, when none of them
+/// runs any more.
 pub(crate) fn end_recorded(dir: &Path) -> usize {
     let mut text = String::new();
     let list = open_file(&dir.join(PIDS)).and_then(|file| file.take(MOST_RECORDS).read_to_string(&mut text));
@@ -118,7 +120,7 @@ pub(crate) fn end_recorded(dir: &Path) -> usize {
         }
         return killed.len();
     };
-    // As the kernel names what works in it.
+    // The path as the kernel reports working directories.
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
     let deadline = Instant::now() + GONE_WITHIN;
     loop {
@@ -136,9 +138,9 @@ pub(crate) fn end_recorded(dir: &Path) -> usize {
     }
 }
 
-/// Whether a process is one that was written down, or a fork of one. A number alone proves nothing, for it may have been
-/// given away: a recorded process started when it is said to have; and a fork, which is in its group, after that, and
-/// it works in the directory.
+/// Whether a process is a recorded one, or a fork of one. A pid alone proves nothing, because it may have
+/// been reused: a recorded process must have the recorded start time; a fork, which is in its group, must
+/// have started after that and work in the directory.
 fn is_ours(process: &Running, records: &[(Pid, &str)], dir: &Path) -> bool {
     records.iter().any(|(pid, started)| {
         let started = started.parse::<u64>();
@@ -157,16 +159,16 @@ fn kill(pid: Pid) -> bool {
 
 fn parse_record(line: &str) -> Option<(Pid, &str)> {
     let (pid, started) = line.split_once('\t')?;
-    // A number below 1 would address groups, or everybody.
+    // Numbers below 1 would address process groups or all processes, and 1 is init.
     let pid = pid.parse().ok().filter(|pid| *pid > 1).and_then(Pid::from_raw)?;
     Some((pid, started))
 }
 
-/// When a process started, in the system's own words: with its number, it names the process for good.
-/// `None` once it is gone.
+/// The start time of a process, in the system's own format: together with the pid, it identifies the process
+/// for good. `None` once the process is gone.
 pub(crate) fn start_time(pid: Pid) -> Option<String> {
     if cfg!(target_os = "linux") {
-        return look_at(pid).map(|process| process.started.to_string());
+        return find_process(pid).map(|process| process.started.to_string());
     }
     let listing =
         Command::new("ps").args(["-o", "lstart=", "-p", &pid.as_raw_nonzero().to_string()]).output().ok()?;
@@ -174,8 +176,9 @@ pub(crate) fn start_time(pid: Pid) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Removes everything in a private directory but its lock, which goes last and with the directory: as long as there is
-/// anything else, a sweep can tell whether its Lockstep lives. What cannot be removed is left for the next sweep.
+/// Removes everything in a private directory but its lock, which is removed last, together with the
+/// directory: as long as there is anything else, a sweep can tell whether its Lockstep lives. What cannot be
+/// removed is left for the next sweep.
 pub(crate) fn empty(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -209,7 +212,7 @@ mod tests {
         let dead = root.path().join(format!("{}dead01", prefix()));
         fs::create_dir(&dead).unwrap();
         File::create(dead.join(LOCK)).unwrap();
-        // The second number has been given to another process since: its start time differs.
+        // The second pid has been reused by another process since: its start time differs.
         let started = start_time(pid(left_running.id())).unwrap();
         let list = format!("{}\t{started}\n{}\t1\n", left_running.id(), innocent.id());
         fs::write(dead.join(PIDS), list).unwrap();
@@ -228,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_record_addresses_everybody(line in "\\PC*") {
+        fn no_record_addresses_a_group(line in "\\PC*") {
             if let Some((pid, _)) = parse_record(&line) {
                 prop_assert!(pid.as_raw_nonzero().get() > 1);
             }

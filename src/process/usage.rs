@@ -1,22 +1,22 @@
-//! What processes cost: processor time and memory, as `/proc` has them.
+//! The cost of processes: processor time and memory, according to `/proc`.
 
 use std::{fs, time::Duration};
 
-/// What some processes have cost by now.
+/// The cost of some processes so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
     /// The processor time of all their threads that still run.
     pub cpu: Duration,
-    /// What they have in memory, in bytes.
+    /// Their resident memory, in bytes.
     pub memory: u64,
 }
 
-/// Processes to be looked at again and again.
+/// Processes whose cost is measured repeatedly.
 #[derive(Debug, Clone)]
 pub struct Meters(pub(crate) Vec<u32>);
 
 impl Meters {
-    /// `None` where the system does not tell.
+    /// Returns `None` if the system does not report it.
     pub fn read(&self) -> Option<Usage> {
         let each = self.0.iter().map(|pid| of_process(*pid));
         each.sum::<Option<Duration>>()
@@ -25,17 +25,17 @@ impl Meters {
     }
 }
 
-/// The first field of `schedstat` is the time on a processor in nanoseconds; `stat` would have it in hundredths of a
-/// second.
+/// The processor time of a process. The first field of `schedstat` is the time on a processor in nanoseconds;
+/// `stat` would have it in hundredths of a second.
 fn of_process(pid: u32) -> Option<Duration> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
-    // A thread may end between the listing and the look.
+    // A thread may end between the listing and the read.
     let texts = threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok());
     let times: Vec<u64> = texts.filter_map(|text| text.split(' ').next()?.parse().ok()).collect();
     (!times.is_empty()).then(|| Duration::from_nanos(times.iter().sum()))
 }
 
-/// What this process has in memory, in bytes; `None` where the system does not tell.
+/// The resident memory of this process in bytes, or `None` if the system does not report it.
 pub fn own_memory() -> Option<u64> {
     memory(std::process::id())
 }

@@ -1,10 +1,10 @@
-//! Versions of programs: reading them out of what the programs print, and comparing them.
+//! Versions of programs: parsed from what the programs print, and compared.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// A version of up to three numbers. What comes after them (`-SNAPSHOT`, `+6-Debian`) does not matter here.
+/// A version of up to three numbers. A suffix (`-SNAPSHOT`, `+6-Debian`) is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     major: u32,
@@ -17,8 +17,8 @@ impl Version {
         Self { major, minor, patch }
     }
 
-    /// Reads a version at the start of a text: `7.0.15`, `3.8.0-5a02a05e`, `21`. Java's old way of counting,
-    /// `1.8.0_292`, means 8.
+    /// Parses a version at the start of a text: `7.0.15`, `3.8.0-5a02a05e`, `21`. In Java's old numbering
+    /// `1.8.0_292` means 8.
     pub fn read(text: &str) -> Option<Self> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let mut numbers = text[..end].split('.').map_while(|number| number.parse::<u32>().ok());
@@ -35,7 +35,7 @@ impl Version {
         (self.major, self.minor)
     }
 
-    /// Reads the version that follows a marker: `v=` in `redis-server --version`, `"` in `java -version`.
+    /// Parses the version that follows a marker: `v=` in `redis-server --version`, `"` in `java -version`.
     pub fn read_after(text: &str, marker: &str) -> Option<Self> {
         Self::read(text.split_once(marker)?.1)
     }

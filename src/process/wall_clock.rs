@@ -1,4 +1,4 @@
-//! Why lessons run on the machine's clock, where they do.
+//! Why lessons run on the machine's clock, if they do.
 
 use std::{fmt, path::PathBuf};
 
@@ -30,7 +30,7 @@ impl WallClock {
         }
     }
 
-    /// Whether nobody expects it, so that it is worth a word.
+    /// Whether the user does not expect it, so that it is worth reporting.
     pub fn is_news(&self) -> bool {
         matches!(self, Self::NoPlace { .. } | Self::Ignored { .. })
     }

@@ -1,9 +1,9 @@
-//! The private directory of one lab: sockets, logs, data and the clock's page live there, and it goes when the lab
-//! does.
+//! The private directory of one lab: it has its sockets, logs, data and the clock's page, and is removed with
+//! the lab.
 //!
-//! **Architecture Invariant:** Lockstep's servers live in a private temporary directory. A Lockstep that
-//! was killed leaves its directory behind; the next one sweeps it away, and with it every recorded process
-//! that still runs.
+//! **Architecture Invariant:** Lockstep's servers live in a private temporary directory. A Lockstep that was
+//! killed leaves its directory behind; the next one removes it, and ends every recorded process that still
+//! runs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -18,14 +18,14 @@ use crate::process::error::LabError;
 use crate::process::live_directories;
 use crate::process::sweep::{LOCK, PIDS, empty, prefix, start_time, sweep};
 
-/// The longest path of a Unix socket that every system takes, in bytes: macOS allows 104 with the final
+/// The longest path of a Unix socket that every system accepts, in bytes: macOS allows 104 with the final
 /// zero, Linux 108.
 const SOCKET_PATH_LIMIT: usize = 103;
 
-/// Room for the longest socket name that the lab makes, with the slash before it.
+/// Room for the longest socket name of a lab, with the slash before it.
 const SOCKET_NAME_ROOM: usize = 24;
 
-/// What a lab writes at most in ordinary use, in MiB: logs, and ZooKeeper's transactions.
+/// The most that a lab writes in ordinary use, in MiB: logs, and ZooKeeper's transactions.
 const NEEDED_MIB: u64 = 32;
 
 /// A private directory, removed with everything in it when this is dropped.
@@ -34,22 +34,22 @@ pub struct Workspace {
     pids: Mutex<File>,
     // After `pids`: fields are dropped in order, and the lock must outlive the directory.
     dir: TempDir,
-    /// Held while this Lockstep lives; the kernel lets go of it however Lockstep ends.
+    /// Held while this Lockstep lives; the kernel releases it however Lockstep ends.
     _lock: File,
-    /// Last: it says that the directory is there.
-    _living: live_directories::Entry,
+    /// Last: it registers that the directory exists.
+    _living: live_directories::Registration,
 }
 
 impl Workspace {
-    /// Makes a private directory under `$TMPDIR`, or under `/tmp` where `$TMPDIR` is unset or too long for
-    /// Unix sockets, after sweeping away what killed Lockstep processes left there.
+    /// Creates a private directory in `$TMPDIR`, or in `/tmp` if `$TMPDIR` is unset or too long for Unix
+    /// sockets, after removing what killed Lockstep processes left there.
     pub fn create() -> Result<Self, LabError> {
         let root = root();
         sweep(&root);
         Self::create_in(&root)
     }
 
-    /// As [`Workspace::create`], under this directory and without sweeping.
+    /// As [`Workspace::create`], in this directory and without sweeping.
     pub fn create_in(root: &Path) -> Result<Self, LabError> {
         if !fits_sockets(root) {
             return Err(LabError::LongPath { dir: root.to_path_buf(), limit: SOCKET_PATH_LIMIT });
@@ -60,7 +60,7 @@ impl Workspace {
         Self::claim(root)
     }
 
-    /// Makes a private directory of any name's length and with any room, for something small.
+    /// Creates a private directory for something small, whatever the length of its path and the free space.
     pub(crate) fn claim(root: &Path) -> Result<Self, LabError> {
         let failed = |action| move |source| LabError::Workspace { action, dir: root.to_path_buf(), source };
         let prefix = prefix();
@@ -71,9 +71,9 @@ impl Workspace {
                     .permissions(fs::Permissions::from_mode(0o700))
                     .tempdir_in(root)
             };
-            let entered = live_directories::enter(make).map_err(failed("make its private directory"))?;
+            let entered = live_directories::register(make).map_err(failed("make its private directory"))?;
             let (dir, living) = entered.ok_or(LabError::Ending)?;
-            // A umask takes rights away; one that takes the owner's own makes every file here useless.
+            // A umask takes permissions away; one that takes the owner's own makes every file here useless.
             let mode = fs::metadata(dir.path()).map_or(0, |made| made.permissions().mode());
             if mode & 0o700 != 0o700 {
                 return Err(LabError::Umask { umask: 0o700 & !mode });
@@ -81,7 +81,7 @@ impl Workspace {
             let path = dir.path().join(LOCK);
             let lock = File::create(&path).map_err(failed("write its lock file"))?;
             // Another Lockstep's sweep may have come in between: it then has the lock, or had it and has
-            // removed the file. Such a directory is lost, and another one is made.
+            // removed the file. Such a directory is lost, and another one is created.
             let swept = lock.try_lock().is_err()
                 || !fs::metadata(&path)
                     .is_ok_and(|now| lock.metadata().is_ok_and(|own| own.ino() == now.ino()));
@@ -121,14 +121,14 @@ impl Workspace {
         Ok(path)
     }
 
-    /// Opens the log file of a process, for appending: a restarted server goes on in the same file.
+    /// Opens the log file of a process for appending: a restarted server continues in the same file.
     pub(crate) fn log_file(&self, process: &str) -> Result<(PathBuf, File), LabError> {
         let path = self.join(&format!("{}.log", file_name(process)));
         let file = OpenOptions::new().create(true).append(true).open(&path);
         Ok((path, file.map_err(|source| self.unwritable(source))?))
     }
 
-    /// Writes down a child, so that a later sweep can end it if this Lockstep and the guard both fail to.
+    /// Records a child, so that a later sweep can end it if this Lockstep and the guard both fail to.
     pub(crate) fn record(&self, pid: Pid) -> Result<(), LabError> {
         // A child that has ended already needs no sweeping.
         let Some(started) = start_time(pid) else { return Ok(()) };
@@ -148,26 +148,27 @@ impl Drop for Workspace {
     }
 }
 
-/// The directory that private directories are made in: `$TMPDIR` where sockets fit into it, else `/tmp`.
+/// The directory in which private directories are created: `$TMPDIR` if sockets fit into it, otherwise
+/// `/tmp`.
 pub fn root() -> PathBuf {
-    // A relative TMPDIR would move with this process' working directory, and with a server's.
+    // A relative TMPDIR would change with the working directory of this process or of a server.
     let wanted = std::path::absolute(std::env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
     if fits_sockets(&wanted) { wanted } else { PathBuf::from("/tmp") }
 }
 
-/// Free space for an ordinary user, in MiB. `None` where the system does not tell.
+/// The free space for an ordinary user, in MiB, or `None` if the system does not report it.
 pub(crate) fn free_mib(dir: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(dir).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize) >> 20)
 }
 
 fn fits_sockets(root: &Path) -> bool {
-    // The random part has six letters.
+    // The random part has six characters.
     let dir = root.as_os_str().len() + 1 + prefix().len() + 6;
     dir + SOCKET_NAME_ROOM <= SOCKET_PATH_LIMIT
 }
 
-/// A name as a file name: whatever a lesson calls its clients stays inside the directory.
+/// Turns a name into a file name: whatever a lesson calls its clients, the file stays inside the directory.
 pub(crate) fn file_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }

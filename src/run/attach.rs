@@ -1,5 +1,5 @@
-//! Programs that users bring as clients: the lesson that stands behind `lockstep attach`, and its runs. There is no story:
-//! what happens next is chosen.
+//! External programs that users bring as clients: the lesson behind `lockstep attach`, and its runs. There is
+//! no story: the user chooses what happens next.
 
 use std::{
     cell::RefCell,
@@ -32,7 +32,7 @@ use crate::{
 /// How many programs may be attached at once.
 pub const PROGRAMS: RangeInclusive<usize> = 1..=MOST_ATTACHED;
 
-/// The only variant.
+/// The only variant of the lesson.
 const VARIANT: &str = "free";
 
 const LESSON: &str = r#"
@@ -58,7 +58,7 @@ variants:
     claims: [ overlap: LOCK ]
 "#;
 
-/// A lab in which these programs are the clients A, B, and so on.
+/// A scenario in which these programs are the clients A, B, and so on.
 pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
     let AttachedPrograms { server, servers, lock, holders, commands } = programs;
     let names = (b'A'..).take(commands.len()).map(char::from);
@@ -73,7 +73,7 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
         .replace("LIMIT", &limit)
         .replace("LAB", lab)
         .replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
-    // JSON's texts are YAML's.
+    // A JSON string is a YAML string, too.
     let text = text.replace("LOCK", &serde_json::Value::from(lock.as_deref().unwrap_or("lock")).to_string());
     let mut loaded = Arc::unwrap_or_clone(from_text("attach.yaml", &text)?);
     if *server == Speaks::Redis {
@@ -84,15 +84,15 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
         client.exec = Some(Exec { words, origin, passes: None, libraries });
     }
-    // Whoever plays may break the lock or not: nothing was promised.
+    // The user may break the lock or not, so nothing is claimed.
     scenario.claims.clear();
-    // One alone cannot break a lock: there is no such challenge.
+    // As many programs as may hold the lock cannot break it, so there is no such challenge.
     if commands.len() <= *holders {
         scenario.invariants.iter_mut().for_each(|invariant| invariant.goal = Text::default());
     }
     if let Some(lock) = lock {
         let limit = |name: String, holders| LockInfo { name, title: None, limit: Limit::Holders(holders) };
-        // Of other locks nothing is said, however many hold them.
+        // Other locks may have any number of holders.
         scenario.locks = vec![limit(lock.clone(), *holders), limit(ANY.to_string(), MOST_ATTACHED)];
     } else {
         for invariant in &mut scenario.invariants {
@@ -110,7 +110,7 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
     Ok(scenario)
 }
 
-/// The lesson and variant of attached programs, as the screen knows them.
+/// The lesson and variant of attached programs, as used by the screen.
 pub fn choice(scenario: &Scenario) -> LessonChoice {
     LessonChoice { id: scenario.loaded.lesson.id.clone(), variant: scenario.variant.clone() }
 }
@@ -120,11 +120,12 @@ pub struct Attached {
     pub scenario: Scenario,
     pub options: LabOptions,
     pub seed: u64,
-    /// Where each run is recorded when it is left, if that is asked for.
+    /// The files that each run is recorded to when it is left, if runs are recorded.
     pub record: Option<Rc<RunFiles>>,
 }
 
-/// The files of runs that are recorded as they are left: the first is as it was named, the others stand beside it.
+/// The files of runs that are recorded as they are left. The first has the given name; the others are created
+/// beside it.
 #[derive(Debug)]
 pub struct RunFiles {
     first: PathBuf,
@@ -136,7 +137,7 @@ impl RunFiles {
         Self { first: first.to_owned(), written: RefCell::default() }
     }
 
-    /// What became of each run so far.
+    /// The result of recording each run so far.
     pub fn written(&self) -> Vec<Result<PathBuf, Text>> {
         self.written.borrow().clone()
     }
@@ -192,13 +193,13 @@ impl Runs for Attached {
     }
 }
 
-/// Programs are wanted that a recording was made without.
+/// For actions that need the programs, which a recording does not have.
 const PROGRAMS_NOT_HERE: Words = Words::new(
     "a recording has no programs to start; `lockstep attach` starts yours",
     "录像里没有可以启动的程序；请用 `lockstep attach` 启动你的程序",
 );
 
-/// A recorded run of attached programs, without the programs: they are not started.
+/// A recorded run of attached programs, which are not started.
 pub struct Recorded {
     scenario: Scenario,
     log: Log,

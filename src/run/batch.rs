@@ -1,5 +1,5 @@
-//! Many runs of one variant in the background, for whoever follows them: races one after another, or the search
-//! through every order.
+//! Many runs of one variant in the background, for a screen that follows them: races one after another, or
+//! the search through every order.
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
@@ -21,73 +21,76 @@ use crate::{
     verdict,
 };
 
-/// So many updates may wait to be taken in; then the next race waits. Their logs are in memory.
+/// The most updates that may wait to be received; beyond that, the next race waits. Their logs are in memory.
 const AHEAD: usize = 32;
 
-/// What is wanted of a batch under way.
+/// What is requested of a running batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Control {
-    /// How many races there are to be, all together. More may be asked for at any time, on the same servers.
+    /// The total number of races. It may be raised at any time, on the same servers.
     pub races: u64,
-    /// Races: none begins for now. A search: it ends and reports what it has found.
+    /// For races: no further race begins for now. For a search: it ends and reports what it has found.
     pub stopped: bool,
 }
 
-/// What a search found, in the lesson's words.
+/// The findings of a search, in the lesson's terms.
 #[derive(Debug, Clone)]
 pub struct Finding {
     pub explored: Explored,
     pub invariants: Vec<Invariant>,
-    /// Why the shortest order that goes wrong does, where its log says so.
+    /// Why the shortest order that goes wrong does so, if its log says so.
     pub why: Option<Text>,
 }
 
 #[derive(Debug)]
 pub enum BatchUpdate {
-    /// The servers answer and the racing clients stand by.
+    /// The servers answer and the racing clients are ready.
     Ready(RaceInfo),
     Raced(Race),
-    /// How far the search is, about ten times a second, and the shortest order so far that breaks each invariant.
+    /// The progress of the search, about ten times a second, and the shortest order so far that breaks each
+    /// invariant.
     Progress(Progress, Vec<ShortestSoFar>),
-    /// The search has come to its end, or was stopped. Nothing else follows.
+    /// The search has ended or was stopped. No update follows.
     Found(Box<Finding>),
-    /// Nothing can follow: what happened, why, and what to do.
+    /// The batch failed: what happened, why, and what to do. No update follows.
     Failed {
         message: Text,
-        /// Whether a server is missing or failed (a fresh start may help), rather than the lesson.
+        /// Whether a server is missing or failed, so that a fresh start may help, rather than the lesson
+        /// being wrong.
         server: bool,
     },
 }
 
-/// A batch under way. Dropping it ends the run that is being made, its clients and its servers.
+/// A running batch. Dropping it ends the current run, its clients and its servers.
 #[derive(Debug)]
 pub struct Batch {
     pub control: watch::Sender<Control>,
-    /// Its end says that nothing is left running.
+    /// Closed when nothing is left running.
     pub updates: mpsc::Receiver<BatchUpdate>,
 }
 
 impl Batch {
-    /// Ends it and waits until its clients and servers are gone. Updates that were not taken in are lost.
+    /// Ends the batch and waits until its clients and servers have exited. Updates that were not received are
+    /// lost.
     pub async fn end(self) {
         let Self { control, mut updates } = self;
         drop(control);
         while updates.recv().await.is_some() {}
     }
 
-    /// A batch that could not even begin.
+    /// A batch that failed before it began.
     pub(crate) fn failed(message: Text, control: Control) -> Self {
         let (control, _) = watch::channel(control);
         let (sender, updates) = mpsc::channel(1);
-        // There is room for one.
+        // There is room for one update.
         let _ = sender.try_send(BatchUpdate::Failed { message, server: false });
         Self { control, updates }
     }
 }
 
-/// Races a variant so many times on one lab, in the background. Race `n`, from 0, has the seed `seed + n`: one race
-/// with that seed starts everybody in the same order again, with the same owner tokens. What the machine decided it
-/// decides anew. When there have been enough, the lab waits for more to be asked for.
+/// Races a variant `races` times on one lab, in the background. Race `n`, from 0, has the seed `seed + n`:
+/// another race with that seed starts the actors in the same order, with the same owner tokens. What the
+/// machine decided, it decides anew. After the last race the lab waits for more to be requested.
 ///
 /// Must be called inside a `tokio` runtime.
 pub fn races(scenario: Scenario, options: LabOptions, seed: u64, races: u64) -> Batch {
@@ -124,7 +127,7 @@ impl RaceWorker {
         outcome
     }
 
-    /// One race after another; returns only when nobody listens any more, or one cannot be run.
+    /// Runs one race after another. Returns only when the batch is dropped or a race fails.
     async fn races(&self, racer: &mut Racer) -> Result<(), RunError> {
         let scenario = &self.scenario;
         self.send(BatchUpdate::Ready(RaceInfo::of(scenario, racer.clock()))).await;
@@ -139,7 +142,7 @@ impl RaceWorker {
             outcome.broken = broken(scenario, &outcome, &log).map_err(|why| self.unanswered(&why))?;
             self.send(BatchUpdate::Raced(Race { seed, outcome, lesson: span(&log), log })).await;
         }
-        // Every race that there can be has been run.
+        // The largest possible number of races has been run.
         self.abandoned().await;
         Ok(())
     }
@@ -152,7 +155,7 @@ impl RaceWorker {
     }
 
     async fn send(&self, update: BatchUpdate) {
-        // When nobody listens any more, the work ends by itself.
+        // When the batch has been dropped, the work ends by itself.
         let _ = self.updates.send(update).await;
     }
 
@@ -167,8 +170,9 @@ impl RaceWorker {
     }
 }
 
-/// The invariants that a race with this outcome broke, as the lesson has them. In a race nobody looks at the servers
-/// before the end, so what must never be true is asked about then; what asks for a reply that never came is not.
+/// The source texts of the invariants that a race with this outcome broke. The servers are not observed
+/// before the end of a race, so conditions are evaluated then; one that asks for a reply that never came does
+/// not hold.
 fn broken(scenario: &Scenario, outcome: &Outcome, log: &Log) -> Result<BTreeSet<String>, String> {
     let mut broken = BTreeSet::new();
     for InvariantPlan { never, .. } in &scenario.invariants {
@@ -183,13 +187,13 @@ fn broken(scenario: &Scenario, outcome: &Outcome, log: &Log) -> Result<BTreeSet<
     Ok(broken)
 }
 
-/// Searches through every order within these bounds, in the background. Must be called inside a `tokio` runtime.
+/// Explores every order within these bounds, in the background. Must be called inside a `tokio` runtime.
 pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch {
     let (control, wanted) = watch::channel(Control::default());
     let (updates, receiver) = mpsc::channel(AHEAD);
     tokio::spawn(Box::pin(async move {
         let report = |progress: &Progress| {
-            // Where there is no room, the next one says more.
+            // If there is no room, the next report supersedes this one.
             let shortest = progress.shortest_so_far(&scenario);
             let _ = updates.try_send(BatchUpdate::Progress(progress.clone(), shortest));
             if wanted.borrow().stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -214,7 +218,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
     Batch { control, updates: receiver }
 }
 
-/// The message in both languages. What is wrong with a lesson is its author's business, and in English only.
+/// Returns the message in both languages. Errors in a lesson concern its author and are in English only.
 fn error_text(error: &ExploreError) -> Text {
     match error {
         ExploreError::Engine(error) => error.text(),

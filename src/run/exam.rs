@@ -1,5 +1,5 @@
-//! An exam: orders of moves that no story has shown, found by exploring and carried out with client processes, of which
-//! somebody is to say whether they are safe.
+//! An exam: orders of moves that no story has shown, found by exploring and carried out with client
+//! processes. The learner says whether each is safe.
 
 use std::{
     collections::VecDeque,
@@ -24,64 +24,64 @@ use crate::{
     verdict::{breaches, why},
 };
 
-/// How many orders of a variant are tried for one that breaks something and one that does not. A number, so that a slow
-/// machine asks the same questions.
+/// The most orders of a variant that are tried to find one that breaks something and one that does not. A
+/// number rather than a time, so that a slow machine asks the same questions.
 const TRIED: u64 = 500;
 
-/// So many are tried even where both kinds were found: later ones may be shorter.
+/// The fewest orders that are tried even if both kinds were found: later ones may be shorter.
 const TRIED_AT_LEAST: u64 = 150;
 
-/// After so long a search ends even so: some lessons take long for one order.
+/// The time after which a search ends in any case: in some lessons one order takes long.
 const LONGEST: Duration = Duration::from_secs(6);
 
-/// An order with fewer moves gives itself away.
+/// The fewest choices of an order: a shorter one gives itself away.
 const SHORTEST: usize = 3;
 
-/// An order with more lines does not fit a small terminal together with what is asked of it.
+/// The most lines of an order: a longer one does not fit a small terminal together with the question.
 const MOST_LINES: usize = 14;
 
-/// An order that was carried out.
+/// A question about an order that was carried out.
 #[derive(Debug, Clone)]
 pub struct ExamQuestion {
     pub scenario: Scenario,
-    /// Each move, and what was sent.
+    /// Each move with the command that was sent.
     pub order: Vec<String>,
-    /// Whether nothing was broken that must never be.
+    /// Whether no invariant was broken.
     pub safe: bool,
-    /// What was broken, and how it came to that.
+    /// What was broken, and how that came about.
     pub why: Option<Text>,
-    /// What happened.
+    /// The log of the order.
     pub log: Log,
 }
 
 impl ExamQuestion {
-    /// What must never be, in the lesson's words.
+    /// What must never happen, in the lesson's words.
     pub fn never(&self) -> Text {
         let says: Vec<Text> = self.scenario.invariants.iter().map(|plan| plan.says.clone()).collect();
         Text::join(&says, " ", "")
     }
 }
 
-/// Questions as they are found; the end of them, or of the search.
+/// Questions as they are found. Closed after the last question, or when the search fails.
 pub type Questions = mpsc::Receiver<Result<ExamQuestion, RunError>>;
 
-/// Questions as they are asked for, mixed from many variants.
+/// Questions from many variants, found as they are needed.
 pub struct Exam {
     scenarios: VecDeque<Scenario>,
     options: LabOptions,
     found: VecDeque<ExamQuestion>,
-    /// Whether the next one should be safe: one that always says yes must not do well.
+    /// Whether the next question should be safe: a learner who always gives the same answer must not do well.
     wants_safe: bool,
 }
 
-/// So many questions wait to be asked.
+/// The number of questions that are found in advance.
 const AHEAD: usize = 2;
 
-/// So many questions of the kind that is not wanted are set aside before one of them is asked after all.
+/// How many questions of the unwanted kind are set aside before one of them is asked after all.
 const SET_ASIDE: usize = 8;
 
 impl Exam {
-    /// Of these lessons' variants, those that can be searched in a moment. The seed says in which order.
+    /// Selects the variants of these lessons that can be searched quickly. The seed determines their order.
     pub fn new<'a>(
         lessons: impl IntoIterator<Item = &'a Arc<Loaded>>,
         options: LabOptions,
@@ -92,7 +92,7 @@ impl Exam {
             names.filter_map(|name| Scenario::plan(loaded, name, &Params::new()).ok())
         };
         let mut scenarios: Vec<Scenario> = lessons.into_iter().flat_map(plans).collect();
-        // Variants that make up a table are much alike.
+        // Variants that form a table are much alike.
         scenarios.retain(|scenario| {
             let (lab, actors) = (scenario.lab(), scenario.actors.len());
             [LabKind::Redis, LabKind::Masters, LabKind::Mariadb].contains(&lab)
@@ -104,19 +104,20 @@ impl Exam {
             (seed, &scenario.loaded.lesson.id, &scenario.variant).hash(&mut hasher);
             hasher.finish()
         });
-        // Those that fail have orders of both kinds, the others safe ones alone: every other one fails, as long as there are
-        // such.
+        // Variants that fail have orders of both kinds, the others only safe ones. So the two kinds of
+        // variants alternate as long as there are any.
         let (fail, prevent): (Vec<_>, Vec<_>) =
             scenarios.into_iter().partition(|scenario| scenario.variant().expect == Expect::Shown);
         Self {
-            scenarios: in_turn(fail, prevent),
+            scenarios: interleaved(fail, prevent),
             options,
             found: VecDeque::new(),
             wants_safe: seed.is_multiple_of(2),
         }
     }
 
-    /// Looks for the next question while somebody thinks about the last one. Must be called inside a `tokio` runtime.
+    /// Looks for the next question while the learner thinks about the last one. Must be called inside a
+    /// `tokio` runtime.
     pub fn begin(mut self) -> Questions {
         let (ask, questions) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
@@ -130,7 +131,7 @@ impl Exam {
         questions
     }
 
-    /// The next question; none after the last variant.
+    /// The next question, or `None` after the last variant.
     async fn next(&mut self) -> Result<Option<ExamQuestion>, RunError> {
         loop {
             let wanted = self.found.iter().position(|question| question.safe == self.wants_safe);
@@ -148,8 +149,8 @@ impl Exam {
     }
 }
 
-/// One of these, one of the others, as long as there are any.
-fn in_turn<T>(these: Vec<T>, others: Vec<T>) -> VecDeque<T> {
+/// Interleaves two lists; the rest of the longer one comes last.
+fn interleaved<T>(these: Vec<T>, others: Vec<T>) -> VecDeque<T> {
     let (mut these, mut others) = (these.into_iter(), others.into_iter());
     let mut mixed = VecDeque::new();
     while these.len() + others.len() > 0 {
@@ -159,9 +160,9 @@ fn in_turn<T>(these: Vec<T>, others: Vec<T>) -> VecDeque<T> {
     mixed
 }
 
-/// Orders of a variant, safe ones and others, as far as there are such.
+/// Questions about orders of a variant, safe ones and others if it has both.
 async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, RunError> {
-    // Order by order: counted by states, how orders end is known only at the end of the search.
+    // Order by order: in a search by states, the ends of orders are known only when the search is complete.
     let bounds = Bounds { confirmed_within: Some(Duration::ZERO), prune: false, ..Bounds::default() };
     let enough = |progress: &Progress| {
         let both_kinds = progress.violations > 0 && progress.violations < progress.tried.into();
@@ -169,19 +170,20 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
         let ends = enough || progress.tried >= TRIED || progress.wall >= LONGEST;
         if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    // Not every variant can be explored, and another one is as good.
+    // Not every variant can be explored; another one serves as well.
     let Ok(mut explored) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
     if explored.outcomes.iter().all(|seen| !seen.violates) {
-        // What nobody breaks by order alone may break where somebody stands still for a while.
+        // A variant that no order breaks may break if a client freezes for a while.
         let bounds = Bounds { faults: vec![Failing::Freeze.anywhere()], ..bounds };
         let Ok(frozen) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
         explored = frozen;
     }
-    // Fewer variants have orders that break something, so each gives two of them, which come to different things.
+    // Fewer variants have orders that break something, so each contributes two of these, with different
+    // outcomes.
     let pick = |violates: bool, most: usize| {
         let fits = |seen: &&OutcomeSeen| seen.violates == violates && seen.first.len() >= SHORTEST;
         let mut seen: Vec<&OutcomeSeen> = explored.outcomes.iter().filter(fits).collect();
-        // A fault must not give an order away.
+        // Orders with faults come first in both kinds, so that a fault does not give the answer away.
         let is_plain =
             |seen: &OutcomeSeen| !seen.first.iter().any(|choice| matches!(choice, Choice::Inject(_)));
         seen.sort_by_key(|seen| (is_plain(seen), seen.first.len()));
@@ -192,7 +194,7 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
         let CarriedOut { moves, log, .. } = carry_out(scenario, options, choices).await?;
         let broken = breaches(scenario, &log).unwrap_or_default();
         let order = folded(&commands(moves, &log));
-        // Nothing is asked that did not come out as it was found.
+        // An order is not used if it did not end as it did in the search.
         if broken.is_empty() != violates && order.len() <= MOST_LINES {
             let says = || broken.first().map(|breach| scenario.invariants[breach.invariant].says.clone());
             questions.push(ExamQuestion {
@@ -207,7 +209,7 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     Ok(questions)
 }
 
-/// Moves with what was sent, without what was answered.
+/// The moves with the commands that were sent, without the replies.
 fn commands(moves: Vec<String>, log: &Log) -> Vec<String> {
     let events = log.events();
     let actors = events.iter().find_map(|event| match &event.kind {

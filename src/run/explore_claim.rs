@@ -1,4 +1,4 @@
-//! What a variant says that exploring must find, proven beside its story.
+//! What a variant claims that exploring finds, proven in addition to its story.
 
 use std::{ops::ControlFlow, sync::OnceLock, time::Duration};
 
@@ -13,22 +13,24 @@ use crate::{
     verdict::{ClaimResult, Outcome},
 };
 
-/// The longest that a proof may take, since it is made with every run. That is an estimate from the speed of the first
-/// orders, which a busy machine makes several times longer than the minute that an author should stay under.
+/// The longest that a proof may take, since it is part of every run. The time is estimated from the speed of
+/// the first orders, and a busy machine makes it several times longer than the minute that an author should
+/// stay under.
 const LONGEST: Duration = Duration::from_mins(10);
 
-/// Explores a variant that says what must be found, and adds it to the claims of a run. Does nothing for any other, nor where the run's
-/// clock could not be stopped.
+/// Explores a variant that claims what must be found, and adds the result to the claims of a run. Does
+/// nothing for other variants, or if the run's clock could not be stopped.
 ///
 /// # Errors
-/// It cannot be explored, or takes too long, which is a mistake of its author's; or a server fails.
+/// If the variant cannot be explored or that takes too long, which is an error of its author, or if a server
+/// fails.
 pub async fn prove(
     scenario: &Scenario,
     options: &LabOptions,
     report: &mut RunReport,
 ) -> Result<(), RunError> {
     let Some(expected) = &scenario.variant().explore else { return Ok(()) };
-    // A clock that runs on would decide the order.
+    // A clock that runs would decide the order.
     if !report.is_controlled() {
         return Ok(());
     }
@@ -51,7 +53,7 @@ pub async fn prove(
     Ok(())
 }
 
-/// Every order within the bounds that a variant's author has set.
+/// Explores every order within the bounds that a variant's author has set.
 async fn explored(
     scenario: &Scenario,
     options: &LabOptions,
@@ -67,8 +69,8 @@ async fn explored(
     })
 }
 
-/// As [`explored`], without a place for what cannot be explored. `patience`: for how long it goes on once it has found an order
-/// that breaks something, where orders are gone through one by one.
+/// As [`explored`], but errors have no position. `patience`: how long a search by orders continues after it
+/// has found an order that breaks something.
 pub(super) async fn tried(
     scenario: &Scenario,
     options: &LabOptions,
@@ -86,8 +88,8 @@ pub(super) async fn tried(
     Box::pin(explore(scenario, options, &bounds, &watch)).await
 }
 
-/// Of the outcomes in which more are left than may be who did not come to the end of their program: the one with the
-/// shortest order.
+/// Of the outcomes in which more programs did not finish than are allowed to, the one with the shortest
+/// order.
 pub(super) fn stuck<'f>(expected: &Explore, found: &'f Explored) -> Option<&'f OutcomeSeen> {
     let stuck = found.outcomes.iter().filter(|seen| seen.outcome.unfinished > expected.may_not_end());
     stuck.min_by_key(|seen| seen.first.len())
@@ -95,7 +97,8 @@ pub(super) fn stuck<'f>(expected: &Explore, found: &'f Explored) -> Option<&'f O
 
 fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
     let (violations, cut, orders) = (found.violations, found.cut, found.orders());
-    // What comes after the end of an order that was cut is not known, unless its author is content with that many moves.
+    // What follows the end of an order that was cut is unknown, unless its author asked for just that many
+    // moves.
     let conclusive = found.complete && (expected.moves.is_some() || cut == 0);
     let mut observed = Text::new(
         format!("{violations} of {orders} orders violate"),
@@ -115,7 +118,7 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
     let unfinished = stuck(expected, found).map_or(0, |seen| seen.outcome.unfinished);
     if unfinished > 0 {
         let more = if found.stuck.is_empty() && cut > 0 {
-            // Nobody is known to be stuck: they were under way where their orders were cut.
+            // No client is known to be stuck: some were still moving when their orders were cut.
             Text::new(
                 "so that it is not known whether everybody comes to the end: more `moves`, or waits that are longer, would tell",
                 "所以不知道是否人人都能走到结尾：加大 `moves`，或者把等待间隔调长，才能知道",
@@ -165,7 +168,7 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
     }
 }
 
-/// That no order breaks an invariant, as far as that is known.
+/// The statement that no order breaks an invariant, with its limits.
 fn none_breaks(cut: bool, moves: usize, faults: &str) -> Text {
     let within =
         if cut { both!(" within {moves} moves", "走满 {moves} 步之内，") } else { Text::default() };

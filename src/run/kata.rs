@@ -1,4 +1,4 @@
-//! An answer to an exercise, judged: every order of each of its rounds, the cheapest round first.
+//! Judges an answer to an exercise: every order of each of its rounds, the cheapest round first.
 
 use std::{
     sync::Arc,
@@ -21,28 +21,28 @@ use crate::{
     verdict::{self, why},
 };
 
-/// What a client of an exercise counts when it gives up asking: it is stuck.
+/// The counter of a client of an exercise that gives up asking: it is stuck.
 const IN_VAIN: &str = "without";
 
-/// How long a shorter order is looked for once one is known that breaks an answer, where orders are gone through one by one.
+/// How long a search by orders looks for a shorter order once it knows one that breaks an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A round that an answer went through.
+/// A round in which an answer was judged.
 #[derive(Debug, Clone)]
 pub struct Round {
     pub scenario: Scenario,
-    /// How many orders there were.
+    /// The number of orders.
     pub orders: u128,
-    /// After how many moves orders were cut, where any was.
+    /// The number of moves after which orders were cut, if any was.
     pub cut: Option<usize>,
-    /// What is wrong with the answer, where something is.
+    /// What is wrong with the answer, if anything is.
     pub failure: Option<Failure>,
-    /// Real time.
+    /// The real time that the round took.
     pub wall: Duration,
 }
 
 impl Round {
-    /// How many orders there were, and how far they went.
+    /// The number of orders, and how far they were followed.
     pub fn extent(&self) -> Text {
         let orders = how_many(self.orders);
         match self.cut {
@@ -59,11 +59,11 @@ pub struct Failure {
     pub kind: FailureKind,
     pub says: Text,
     pub order: Option<CarriedOut>,
-    /// Which of the orders that is.
+    /// Which of the orders `order` is.
     pub which: Which,
-    /// Which move came between which two.
+    /// The explanation, such as which move came between which two.
     pub why: Option<Text>,
-    /// What kind of thing that is, where something came between two moves.
+    /// The kind of cause, if a move came between two others.
     pub cause: Option<why::Kind>,
 }
 
@@ -78,38 +78,38 @@ impl Failure {
 /// Which of the orders is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// The shortest that goes wrong.
+    /// The shortest order that goes wrong.
     Shortest,
-    /// The shortest that was found: not every order was gone through.
+    /// The shortest such order that was found: not every order was explored.
     ShortestSoFar,
-    /// One that goes wrong.
+    /// Some order that goes wrong.
     First,
-    /// One of those that go well, all of them: what one of them must show is in none.
+    /// Any order: all of them go well, and none shows what at least one must.
     Any,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// An order breaks what must never be broken.
+    /// An order breaks an invariant.
     Broken,
-    /// In some order somebody does not come to the end.
+    /// In some order a program does not finish.
     Stuck,
-    /// What some order must bring about is in none: the answer is too cautious.
+    /// No order brings about what at least one must: the answer is too cautious.
     TooSafe,
-    /// There was one order only, or not all were gone through to their end, which proves nothing.
+    /// There was only one order, or not all were explored to their end, which proves nothing.
     OneOrder,
 }
 
-/// Judges the answer that stands in an exercise. The first round that it fails in is the last. `tell` hears of each round as
+/// Judges the answer in an exercise, up to the first round that it fails. Calls `report` with each round as
 /// soon as it is over.
 ///
 /// # Errors
-/// The answer cannot be explored, which is said at its place, or a server fails.
+/// If the answer cannot be explored, with the position of the reason, or if a server fails.
 pub async fn judge(
     answered: &Arc<Loaded>,
     options: &LabOptions,
-    tell: &dyn Fn(&Round),
+    report: &dyn Fn(&Round),
 ) -> Result<Vec<Round>, RunError> {
     let mut rounds: Vec<Round> = Vec::new();
     for scenario in answered.rounds()? {
@@ -123,7 +123,7 @@ pub async fn judge(
         let failure = failure(&scenario, options, &expected, found).await?;
         rounds.push(Round { scenario, orders, cut, failure, wall: began.elapsed() });
         if let Some(round) = rounds.last() {
-            tell(round);
+            report(round);
             if round.failure.is_some() {
                 break;
             }
@@ -132,7 +132,7 @@ pub async fn judge(
     Ok(rounds)
 }
 
-/// Why an answer cannot be judged, at the operation in it that is to blame.
+/// The error for an answer that cannot be judged, at the operation that is the reason.
 fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
     let error = match error {
         ExploreError::Engine(error) => return error,
@@ -164,7 +164,7 @@ fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
     RunError::Lesson(answered.source.place(&mistake))
 }
 
-/// The operation of this label among steps.
+/// The path of the operation with this label among steps.
 fn path_of(label: &str, steps: &[Step], path: &Path) -> Option<Path> {
     steps.iter().enumerate().find_map(|(n, step)| {
         let path = path.index(n);
@@ -178,7 +178,7 @@ fn path_of(label: &str, steps: &[Step], path: &Path) -> Option<Path> {
     })
 }
 
-/// What is wrong with what was found in a round.
+/// What is wrong with the answer, according to the findings of a round, or `None` if nothing is.
 async fn failure(
     scenario: &Scenario,
     options: &LabOptions,
@@ -186,11 +186,11 @@ async fn failure(
     found: Explored,
 ) -> Result<Option<Failure>, RunError> {
     let controlled = LabOptions { controlled_only: true, ..options.clone() };
-    // Shares count what breaks an invariant. Where other orders go wrong because they end too early, nothing is said of those that
-    // go well.
+    // Shares count orders that break an invariant. If other orders go wrong because they end too early,
+    // shares say nothing about those that go well.
     let too_early = |seen: &OutcomeSeen| !seen.violates && seen.outcome.unfinished > expected.may_not_end();
     let only_broken = !found.outcomes.iter().any(too_early);
-    // Of one order alone that would say nothing.
+    // For a single order this would say nothing.
     let all_fail = found.complete && found.orders() > 1 && found.violations == found.orders();
     if expected.expect == ExploreExpect::None
         && let Some(order) = found.shortest
@@ -203,7 +203,8 @@ async fn failure(
             NeverPlan::Overlap(_) => false,
         });
         let kind = if in_vain { FailureKind::Stuck } else { FailureKind::Broken };
-        // Who asks in vain does so for what came long before, not for what came between two of its moves.
+        // A client that asks in vain does so because of something long before, not because of what came
+        // between two of its moves.
         let known = if in_vain { None } else { why::first(scenario, &order.log) };
         let cause = known.as_ref().map(|why| why.kind);
         let known = match known {
@@ -214,7 +215,7 @@ async fn failure(
             broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
         });
         let unavoidable = || {
-            // Where every order goes wrong, that is said below.
+            // If every order goes wrong, `always` says so.
             let some = |known: &Unavoidable| only_broken && known.step.is_some();
             each.find_map(|broken| broken.unavoidable.filter(some)?.text(&order))
         };
@@ -226,7 +227,7 @@ async fn failure(
     let cut = found.cut;
     if let Some(seen) = explore_claim::stuck(expected, &found) {
         if found.stuck.is_empty() && cut > 0 {
-            // Nobody is known to be stuck: they were still under way where their orders were cut.
+            // No client is known to be stuck: some were still moving when their orders were cut.
             let moves = expected.moves.unwrap_or(MOVES);
             let says = both!(
                 "{cut} orders were cut after {moves} moves, before everybody had come to the end: whether they do is not known. \
@@ -272,7 +273,8 @@ async fn failure(
     Ok(None)
 }
 
-/// Who is left at the end of an order, and why, where a program has said it and that is asked for.
+/// Says which actors did not finish in an order and, if `with_reason` is set, why, if a program gave a
+/// reason.
 fn unfinished(scenario: &Scenario, log: &Log, with_reason: bool) -> Text {
     let events = || log.events().iter().map(|event| &event.kind);
     let over = |n: usize| {
@@ -299,29 +301,30 @@ fn unfinished(scenario: &Scenario, log: &Log, with_reason: bool) -> Text {
 /// A known answer that was not judged as its exercise says.
 #[derive(Debug, Clone)]
 pub struct Misjudged {
-    /// The answer.
+    /// The file of the answer.
     pub answer: String,
-    /// The round in which it must fail first; `None` where it is right.
+    /// The round that it must fail first, or `None` if it is right.
     pub expected: Option<String>,
-    /// The round in which it did.
+    /// The round that it failed.
     pub failed: Option<String>,
     pub says: Text,
 }
 
-/// Judges all known answers of an exercise. `tell` hears of each that it is being judged.
+/// Judges all known answers of an exercise. Calls `report` with each answer and the rounds that it went
+/// through.
 ///
 /// # Errors
 /// As [`judge`].
 pub async fn verify(
     exercise: &Arc<Loaded>,
     options: &LabOptions,
-    tell: &dyn Fn(&Source, &[Round]),
+    report: &dyn Fn(&Source, &[Round]),
 ) -> Result<Vec<Misjudged>, RunError> {
     let mut wrong = Vec::new();
     for (text, expected) in exercise.known_answers() {
         let answered = exercise.with_answer(&text)?;
         let rounds = Box::pin(judge(&answered, options, &|_| {})).await?;
-        tell(&text, &rounds);
+        report(&text, &rounds);
         let last = rounds.last().filter(|round| round.failure.is_some());
         let failed = last.map(|round| round.scenario.variant.as_str());
         let is_so = match expected {

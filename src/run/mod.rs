@@ -1,4 +1,4 @@
-//! Runs: a story or free play, races, every order; live on real servers or from a recording.
+//! Runs: stories and free play, races, and explorations; live on real servers or from a recording.
 
 pub mod attach;
 pub mod batch;

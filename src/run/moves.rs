@@ -1,8 +1,8 @@
-//! Orders in words: what is made again and again is said once.
+//! Orders in words, with repeated moves folded.
 
 use crate::text::{Lang, Text};
 
-/// Moves with what is made again and again, such as asking every second, said once: `(A.ask, +1 s) × 15`.
+/// Folds repeated moves, such as asking every second, into one entry: `(A.ask, +1 s) × 15`.
 pub(crate) fn folded(moves: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut at = 0;
@@ -24,7 +24,7 @@ pub(crate) fn folded(moves: &[String]) -> Vec<String> {
     lines
 }
 
-/// An order as a learner reads it, in a row.
+/// An order in one line, for learners.
 pub fn describe(moves: &[String]) -> Text {
     Text::from_fn(|lang| {
         let moves: Vec<String> = moves.iter().map(|one| describe_one(one, lang)).collect();
@@ -32,7 +32,7 @@ pub fn describe(moves: &[String]) -> Text {
     })
 }
 
-/// A count of orders as a learner reads it: `4,096`, `13.1 trillion`.
+/// A count of orders, for learners: `4,096`, `13.1 trillion`.
 pub fn how_many(orders: u128) -> Text {
     Text::from_fn(|lang| {
         let large: &[(u128, &str)] = match lang {
@@ -59,7 +59,8 @@ pub fn how_many(orders: u128) -> Text {
 fn describe_one(one: &str, lang: Lang) -> String {
     if let Some(seconds) = one.strip_prefix('+').and_then(|time| time.strip_suffix(" s")?.parse::<f64>().ok())
     {
-        // The millisecond after which a wait is over tells nobody anything; and no line ends before the unit.
+        // The millisecond by which a wait is exceeded means nothing to learners. A no-break space keeps the
+        // unit on the line.
         let seconds = if seconds < 0.1 { seconds } else { (seconds * 100.0).round() / 100.0 };
         return format!("+{seconds}\u{a0}s");
     }
@@ -75,7 +76,7 @@ fn describe_one(one: &str, lang: Lang) -> String {
     }
 }
 
-/// What [`crate::log::Fault`] is called where it stands as a move among others.
+/// The Chinese names of faults ([`crate::log::Fault`]) in a list of moves.
 const FAULTS_ZH: [(&str, &str); 10] = [
     ("crash", "杀掉"),
     ("freeze", "冻结"),
@@ -94,7 +95,7 @@ mod tests {
     use super::{describe, folded, how_many};
 
     #[test]
-    fn what_is_made_again_and_again_is_said_once() {
+    fn repeated_moves_are_folded() {
         let moves = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
         assert_eq!(folded(&moves("abtbtbtbc")), ["a", "(b, t) × 3", "b", "c"]);
         assert_eq!(folded(&moves("aaab")), ["a × 3", "b"]);
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_told_with_plain_times_and_in_both_languages() {
+    fn an_order_has_plain_times_and_both_languages() {
         let moves = ["A.set (reply lost)", "+1.301 s", "crash A", "B.set", "+0.002 s"].map(str::to_owned);
         let order = describe(&moves);
         assert_eq!(order.en, "A.set (reply lost) → +1.3\u{a0}s → crash A → B.set → +0.002\u{a0}s");

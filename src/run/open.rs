@@ -1,5 +1,5 @@
-//! Which run a lesson on the screen gets: live where its servers are, recorded where they are not or where that is
-//! asked for.
+//! Chooses the run that a lesson on the screen gets: live if its servers are available, recorded if they are
+//! not or a recording is asked for.
 
 use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
@@ -24,30 +24,30 @@ use crate::{
     verdict::{self, why},
 };
 
-/// Races are asked for where only recordings are wanted.
+/// For races when only recordings are wanted.
 const RECORDED_NOT_RACED: Words = Words::new(
     "a race needs real servers, and `--recorded` asks for none; start Lockstep without it",
     "并发竞争需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
 );
-/// A search is asked for where only recordings are wanted, or where the clock cannot be stopped.
+/// For a search when only recordings are wanted, or when the clock cannot be stopped.
 pub(super) const NOT_EXPLORED_HERE: Words = Words::new(
     "exploring needs real servers whose clock stands still; start Lockstep without `--recorded` and `--wall-clock`",
     "穷举需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
 );
 
-/// Locks are to be measured where only recordings are wanted.
+/// For measurements when only recordings are wanted.
 const NOT_MEASURED_HERE: Words = Words::new(
     "measuring needs real servers, and `--recorded` asks for none; start Lockstep without it",
     "测量需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
 );
 
-/// An exam is asked for where its orders cannot be carried out.
+/// For an exam when its orders cannot be carried out.
 const NO_EXAM_HERE: Words = Words::new(
     "an exam needs real servers whose clock stands still; start Lockstep without `--recorded` and `--wall-clock`",
     "考试需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
 );
 
-/// A run is to be kept that is none.
+/// For runs that cannot be saved.
 const NOT_KEPT_HERE: Words = Words::new("this run cannot be kept", "这次运行不能保存");
 
 /// A lesson and one of its variants, by name.
@@ -58,52 +58,51 @@ pub struct LessonChoice {
 }
 
 pub trait Runs {
-    /// Starts a run: at once, whatever may still fail. What fails is told as
-    /// [`Update::Failed`].
+    /// Starts a run and returns at once. Failures are reported as [`Update::Failed`].
     fn open(&self, lesson: &LessonChoice) -> Session;
 
-    /// Races a variant so many times: at once, whatever may still fail. What fails is reported as
+    /// Races a variant `races` times and returns at once. Failures are reported as
     /// [`BatchUpdate::Failed`](batch::BatchUpdate::Failed), as with [`explore`](Self::explore).
     fn race(&self, lesson: &LessonChoice, races: u64) -> Batch;
 
-    /// Tries every order of a variant within these bounds: at once, whatever may still fail.
+    /// Explores every order of a variant within these bounds and returns at once.
     fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Batch;
 
-    /// Measures every kind of lock, or says why that cannot be.
+    /// Measures every kind of lock, or says why that is not possible.
     fn measure(&self) -> Result<Measuring, Text> {
         Err(NOT_MEASURED_HERE.text(&[]))
     }
 
-    /// Looks for orders of moves in these lessons, by name, that an exam can ask about: at once, whatever may still fail.
-    /// The seed says which come.
+    /// Looks for orders of moves in these lessons, given by id, that an exam can ask about, and returns at
+    /// once. The seed determines the questions.
     fn exam(&self, _lessons: &[String], _seed: u64) -> Result<Questions, Text> {
         Err(NO_EXAM_HERE.text(&[]))
     }
 
-    /// Whether there is no story to tell: runs begin in free play.
+    /// Whether runs begin in free play because there is no story.
     fn begin_free(&self) -> bool {
         false
     }
 
-    /// What its author wrote to teachers: about the lesson, and at each step of the variant's story.
+    /// The author's notes for teachers: on the lesson, and at each step of the variant's story.
     fn script(&self, _: &LessonChoice) -> (Option<Text>, Vec<ScriptLine>) {
         Default::default()
     }
 
-    /// Why a run of a variant went wrong, where its log says so.
+    /// Why a run of a variant went wrong, if its log says so.
     fn why(&self, lesson: &LessonChoice, log: &Log) -> Option<Text>;
 
-    /// What a recording of a variant that the program carries has, if there is one.
+    /// The log of the recording of a variant that the program carries, if there is one.
     fn recorded(&self, _lesson: &LessonChoice) -> Option<Log> {
         None
     }
 
-    /// What such a recording says of the figure that its lesson's table is of, in milliseconds.
+    /// The figure of the lesson's table according to that recording, in milliseconds.
     fn figure(&self, _lesson: &LessonChoice) -> Option<u64> {
         None
     }
 
-    /// Keeps what has happened in a file where the user is, as a recording; the file's name.
+    /// Saves a run as a recording in the current directory. Returns the path of the file.
     fn save(&self, _: &LessonChoice, _: &Log) -> Result<PathBuf, Text> {
         Err(NOT_KEPT_HERE.text(&[]))
     }
@@ -113,27 +112,27 @@ pub trait Runs {
         false
     }
 
-    /// A run is left: records it, where that is asked for; the file's name.
+    /// Called when a run is left: records it, if runs are recorded, and returns the path of the file.
     fn record(&self, _: &Log) -> Option<Result<PathBuf, Text>> {
         None
     }
 
-    /// Starts a live run in which everything that was done in `past` is done again before anything else
-    /// ([`branch`](crate::run::session::branch)): at once, whatever may still fail.
+    /// Starts a live run that first repeats everything that was done in `past`
+    /// ([`branch`](crate::run::session::branch)), and returns at once.
     fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;
 }
 
-/// Live and recorded runs over the engine.
+/// Live and recorded runs of lessons.
 pub struct ChosenRuns {
     pub lessons: Vec<Arc<Loaded>>,
     pub overrides: Params,
     pub options: LabOptions,
     pub seed: u64,
-    /// Recordings of the user's, which play wherever their lesson and variant are opened.
+    /// The user's recordings, which are played whenever their lesson and variant are opened.
     pub files: Vec<Recording>,
-    /// Never live.
+    /// Whether runs are never live.
     pub recorded: bool,
-    /// The run that is asked for first, where it was [begun](Self::begin) before.
+    /// The run that will be opened first, if it has been [begun](Self::begin).
     pub begun: RefCell<Option<(LessonChoice, Session)>>,
 }
 
@@ -216,26 +215,27 @@ impl ChosenRuns {
         Scenario::plan(loaded, &choice.variant, &self.params(choice)).map_err(|error| error.to_string())
     }
 
-    /// The variant as it is run live, where nothing speaks against that.
+    /// The scenario of a variant for a live run, unless that is refused.
     fn unless(&self, refused: Option<Words>, choice: &LessonChoice) -> Result<Scenario, Text> {
         let scenario = self.scenario(choice)?;
         refused.map_or(Ok(scenario), |why| Err(why.text(&[])))
     }
 
-    /// The user's recording of a variant.
+    /// The user's recording of a variant, if there is one.
     fn file(&self, choice: &LessonChoice) -> Option<&Recording> {
         let mut files = self.files.iter();
         files.find(|file| file.header.lesson == choice.id && file.header.variant == choice.variant)
     }
 
-    /// The parameters of a variant's runs: those of its recording, or those of the command line that it has.
+    /// The parameters of a variant's runs: those of its recording or, without one, those of the command line
+    /// that the lesson has.
     fn params(&self, choice: &LessonChoice) -> Params {
         if let Some(file) = self.file(choice) {
             return file.header.params.clone();
         }
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
         let has = |name: &str| loaded.is_some_and(|loaded| loaded.lesson.params.contains_key(name));
-        // A parameter that this lesson does not have is another lesson's.
+        // A parameter that this lesson does not have belongs to another lesson.
         let own = self.overrides.iter().filter(|(name, _)| has(name));
         own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
@@ -252,7 +252,7 @@ impl ChosenRuns {
                 Err(error) if self.recorded || matches!(error, NotCarried::Broken(_)) => {
                     return Err(error.to_string());
                 }
-                // The lab then says what it lacks and how to get it.
+                // The lab then reports what is missing and how to install it.
                 Err(_) => {}
             }
         }
@@ -260,24 +260,24 @@ impl ChosenRuns {
     }
 }
 
-/// The figure of a cell of its lesson's table, as the carried recording has it.
+/// The figure of a cell of its lesson's table, from the carried recording.
 pub(crate) fn figure(scenario: &Scenario) -> Option<u64> {
     let expr = scenario.expression(&scenario.loaded.lesson.table.as_ref()?.figure).ok()?;
     let log = carried::open(scenario).ok()?.log;
     verdict::value(scenario, &log, &expr).ok()?.json.as_u64()
 }
 
-/// Writes a run into a file of its own where the user is.
+/// Writes a run to a new file in the current directory.
 pub(super) fn save(scenario: &Scenario, log: &Log) -> Result<PathBuf, Text> {
     let path = PathBuf::from(recording::free_file_name(scenario));
     recording::write(&path, scenario, log).map_err(|error| error.to_string())?;
     Ok(path)
 }
 
-/// A run that could not even begin.
+/// A session that failed before it began.
 pub(super) fn failed(message: impl Into<Text>) -> Session {
     let (commands, _) = mpsc::unbounded_channel();
-    let (tell, updates) = mpsc::unbounded_channel();
-    let _ = tell.send(Update::Failed { message: message.into(), server: false });
+    let (sender, updates) = mpsc::unbounded_channel();
+    let _ = sender.send(Update::Failed { message: message.into(), server: false });
     Session { commands, updates }
 }

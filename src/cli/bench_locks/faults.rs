@@ -1,4 +1,4 @@
-//! What faults do to each lock, as the recordings of a lesson have it.
+//! The effects of faults on each lock, according to the recordings of a lesson.
 
 use std::{iter, time::Duration};
 
@@ -17,20 +17,20 @@ use crate::{
     },
 };
 
-/// The lesson that puts the same faults to the same locks.
+/// The lesson that applies the same faults to the same locks.
 const LESSON: &str = "which-lock";
 
-/// What a fault did to a lock, as the recording of that run has it.
+/// The effect of a fault on a lock, according to the recording of that run.
 #[derive(Debug, Serialize)]
 pub(super) struct FaultSeen {
     fault: String,
     variant: String,
-    /// Whether two clients were inside at the same time.
+    /// Whether two clients were in the critical section at the same time.
     two_inside: bool,
     waited_ms: Option<u64>,
 }
 
-/// Of each column of the lesson's table: its title, and what became of the lock, where that was run.
+/// The effects of faults on a lock, one for each column of the lesson's table that was run.
 pub(super) fn of(lock: &Lock) -> Vec<FaultSeen> {
     let Some(loaded) = carried(LESSON) else { return Vec::new() };
     let columns = loaded.lesson.table.iter().flat_map(|table| table.columns.keys());
@@ -43,7 +43,7 @@ pub(super) fn of(lock: &Lock) -> Vec<FaultSeen> {
     columns.filter_map(cell).collect()
 }
 
-/// The same as rows of cells, the first the heads of the columns, and what they mean.
+/// The same as rows of cells, of which the first has the titles of the columns, and the legend.
 pub(super) fn cells(locks: &[&Lock], lang: Lang) -> Option<(Vec<Vec<String>>, String)> {
     let loaded = carried(LESSON)?;
     let table = loaded.lesson.table.as_ref()?;
@@ -63,7 +63,7 @@ pub(super) fn cells(locks: &[&Lock], lang: Lang) -> Option<(Vec<Vec<String>>, St
     Some((rows, table.legend.get(lang).to_owned()))
 }
 
-/// The same for people at a terminal.
+/// The same as text for a terminal.
 pub(super) fn table(locks: &[&Lock], lang: Lang, columns: usize) -> String {
     let Some((rows, legend)) = cells(locks, lang) else { return String::new() };
     let mut lines = vec![words::BENCH_FAULTS.get(lang).to_owned()];

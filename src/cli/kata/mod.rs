@@ -35,9 +35,9 @@ use crate::{
     },
 };
 
-/// Where solved exercises stand among what is remembered of lessons.
+/// The name under which solved exercises are stored beside the progress of lessons.
 const KEPT: &str = "kata";
-/// How wide comments are in a learner's file.
+/// The width of comments in a learner's file, in columns.
 const COLUMNS: usize = 92;
 /// Exercises: you write the lock.
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ enum KataCommand {
 }
 
 pub(crate) fn kata(global: &Global, args: &KataArgs) -> Result<u8, Failure> {
-    // An author's own exercise needs no other.
+    // An author's own exercise is checked without loading the others.
     if let Some(KataCommand::Check { file }) = &args.command
         && Source::read(file).is_ok_and(|text| text.is_lesson())
     {
@@ -104,7 +104,7 @@ pub(crate) fn kata(global: &Global, args: &KataArgs) -> Result<u8, Failure> {
     }
 }
 
-/// The carried exercises, and those of `--lessons`.
+/// The carried exercises, and those in the directory of `--lessons`.
 fn all(global: &Global) -> Result<Vec<Arc<Loaded>>, Failure> {
     let mut all = exercises()?;
     for path in global.lessons.iter().map(|dir| yaml_files(dir)).collect::<Result<Vec<_>, _>>()?.concat() {
@@ -128,7 +128,7 @@ fn find<'a>(all: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>, Failu
     })
 }
 
-/// An exercise's own part. Whatever is among the exercises has one.
+/// The part of a lesson that makes it an exercise. Every listed exercise has one.
 fn kata_of(loaded: &Loaded) -> Result<&Kata, Failure> {
     let missing = || Failure::usage(words::NO_EXERCISE.text(&[&loaded.lesson.id]));
     loaded.lesson.kata.as_ref().ok_or_else(missing)
@@ -138,7 +138,7 @@ fn is_solved(store: &Store, loaded: &Loaded) -> bool {
     store.progress().is_finished(KEPT, &loaded.lesson.id)
 }
 
-/// Remembers that an exercise is solved.
+/// Stores that an exercise is solved.
 fn remember_solved(store: &mut Store, loaded: &Loaded) -> Result<(), Trouble> {
     let record = Record { finished: true, ..Record::default() };
     if is_solved(store, loaded) { Ok(()) } else { store.note(KEPT, &loaded.lesson.id, record) }
@@ -180,7 +180,7 @@ fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> 
         let text = first_text(n, loaded, lang)?;
         match created.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())) {
             Ok(()) => print::line(&words::KATA_WRITTEN.with(lang, &[&shown]))?,
-            // What the learner has written stays.
+            // A file that the learner has written is kept.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 print::line(&words::KATA_KEPT.with(lang, &[&shown]))?;
             }
@@ -191,7 +191,7 @@ fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> 
     Ok(OK)
 }
 
-/// What a learner's file has at first: the task as comments, and the hole.
+/// The initial contents of a learner's file: the task as comments, and the hole.
 fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Failure> {
     let kata = kata_of(loaded)?;
     let Description { task, given } = describe(loaded)?;
@@ -208,10 +208,10 @@ fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Fail
     Ok(format!("{comments}\nkata: {}\n{}", loaded.lesson.id, kata.start))
 }
 
-/// What a learner is told of an exercise, in the file and on the screen.
+/// The description of an exercise, for the file and the screen.
 struct Description {
     task: Text,
-    /// What is given, which names and commands there are, how an answer is written and how it is judged.
+    /// What is given, which names and commands may be used, how an answer is written, and how it is judged.
     given: Text,
 }
 
@@ -252,7 +252,7 @@ fn describe(loaded: &Arc<Loaded>) -> Result<Description, Failure> {
     Ok(Description { task, given })
 }
 
-/// A name that may be read, with its value and unit where it is a time.
+/// A name that may be read, with its value and unit if it is a time.
 fn with_unit(name: &str, lesson: &Lesson, lang: Lang) -> String {
     let millis = match lesson.params.get(name) {
         Some(Param::Word(word)) => parse_millis(word).ok(),
@@ -305,7 +305,8 @@ fn exercise_of<'a>(all: &'a [Arc<Loaded>], text: &Source) -> Result<&'a Arc<Load
     find(all, &id)
 }
 
-/// Judges in a runtime of its own; or says what in the answer keeps it from being judged.
+/// Judges an answer in a runtime of its own. The inner `Err` says what in the answer keeps it from being
+/// judged.
 fn judged(
     options: &LabOptions,
     lang: Lang,
@@ -341,7 +342,7 @@ fn check(global: &Global, all: &[Arc<Loaded>], file: &Path) -> Result<u8, Failur
     };
     let tell = |round: &Round| {
         if !global.json {
-            // A reader who has gone is found out at the end.
+            // A closed standard output is noticed at the end.
             let _ = print::line(&row(round, lang));
         }
     };
@@ -390,7 +391,7 @@ fn row(round: &Round, lang: Lang) -> String {
     lines.join("\n")
 }
 
-/// An order in words; it may be broken before anybody moves.
+/// An order in words. It is empty if an invariant is broken before the first move.
 fn order_words(order: &[String]) -> Text {
     if order.is_empty() {
         return Text::new(words::NO_MOVE.get(Lang::En), words::NO_MOVE.get(Lang::Zh));
@@ -409,7 +410,7 @@ fn json_round(round: &Round, lang: Lang) -> serde_json::Value {
     })
 }
 
-/// An exercise of an author's own: its known answers are judged, and must come out as it says.
+/// Checks an author's own exercise: judges its known answers, which must come out as it says.
 fn verify(global: &Global, file: &Path) -> Result<u8, Failure> {
     let lang = global.lang();
     let exercise = load_file(file)?;
@@ -443,15 +444,15 @@ fn verify(global: &Global, file: &Path) -> Result<u8, Failure> {
     Ok(if wrong.is_empty() { OK } else { NOT_SHOWN })
 }
 
-/// The hints for what was found about an answer, the weakest first: for what its failing order did, where there are some, and
-/// else for its round; for that at once where it has one client.
+/// The hints for the result of an answer, the weakest first: for the cause of its failure if there are some,
+/// and otherwise for its round. If the round has one client, its hints come before those for being stuck.
 fn hints<'k>(kata: &'k Kata, rounds: &[Round]) -> &'k [Text] {
     let failed = rounds.iter().find_map(|round| Some((round, round.failure.as_ref()?)));
     let stuck = failed.filter(|(_, failure)| failure.kind == FailureKind::Stuck).map(|_| "stuck");
     let round = failed.map(|(round, _)| round.scenario.variant.as_str());
     let cause = failed.and_then(|(_, failure)| serde_json::to_value(failure.cause?).ok());
     let cause = cause.as_ref().and_then(|cause| cause.as_str());
-    // With nobody else there, nobody else keeps it waiting.
+    // A single client has nobody else that keeps it waiting.
     let alone = failed.filter(|(round, _)| round.scenario.clients.len() == 1).and(round);
     let mut wanted = [cause, alone, stuck, round, Some("any")].into_iter().flatten();
     wanted.find_map(|key| kata.hints.get(key)).map_or(&[], Vec::as_slice)

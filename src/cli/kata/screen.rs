@@ -38,23 +38,23 @@ use crate::{
     },
 };
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const LOOK: Duration = Duration::from_millis(150);
 
-/// What the screen works on.
+/// The state behind the screen.
 struct Screen<'a> {
     all: &'a [Arc<Loaded>],
     files: Vec<PathBuf>,
     options: LabOptions,
     board: watch::Sender<ExerciseBoard>,
     store: RefCell<Store>,
-    /// When each file was saved last.
+    /// When each file was last saved.
     saved: RefCell<Vec<SystemTime>>,
-    /// Whether the learner was asked if the solution is really wanted.
+    /// Whether the learner was asked to confirm that the solution is wanted.
     asked: Cell<bool>,
-    /// What was found about the chosen answer.
+    /// The rounds of the chosen answer that were judged.
     rounds: RefCell<Vec<Round>>,
-    /// When the file was saved of which that is.
+    /// When the version of the file that was judged was saved.
     judged: Cell<Option<SystemTime>>,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
         files,
     };
     let mut settings = ViewSettings {
-        keys: global.chosen.keys.clone(),
+        keys: global.settings.keys.clone(),
         lang: global.lang(),
         theme: Theme::from_env(global.theme()),
         scroll: 0,
@@ -153,8 +153,8 @@ impl Screen<'_> {
         (&self.all[chosen], &self.files[chosen])
     }
 
-    /// Judges the chosen file now, where nothing is known of it, and again whenever it is saved. Ends with what keeps it from
-    /// going on.
+    /// Judges the chosen file, unless its current version has been judged, and again whenever it is saved.
+    /// Returns the error that prevents this from continuing.
     async fn judge_as_saved(&self) -> Failure {
         let mut looks = tokio::time::interval(LOOK);
         loop {
@@ -174,7 +174,7 @@ impl Screen<'_> {
                     }
                     Err(error) => return error,
                 },
-                // Saved again meanwhile: what was begun is of no use.
+                // The file was saved again meanwhile, so this judgement is obsolete.
                 () = async {
                     while changed(file) == now && !self.follow_saved() {
                         tokio::time::sleep(LOOK).await;
@@ -210,7 +210,7 @@ impl Screen<'_> {
         };
         Box::pin(kata::judge(&answered, &self.options, &tell)).await?;
         if self.board.borrow().is_solved() {
-            // Where it cannot be kept was said before the screen was there.
+            // If it cannot be stored, that was reported before the screen was opened.
             let _ = remember_solved(&mut self.store.borrow_mut(), loaded);
             self.board.send_modify(|board| {
                 let chosen = board.chosen;
@@ -222,7 +222,7 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Shows one hint more; whether there was one.
+    /// Shows one more hint. Returns whether there was one.
     fn hint(&self, key: &str) -> bool {
         let Some(kata) = &self.chosen().0.lesson.kata else { return false };
         if self.board.borrow().mistake.is_some() {
@@ -232,7 +232,7 @@ impl Screen<'_> {
         let all = hints(kata, &self.rounds.borrow()).to_vec();
         let mut shown = false;
         self.board.send_modify(|board| {
-            // What was found since the hints before may ask for others.
+            // The latest result may require other hints than those shown before.
             let known = if all.starts_with(&board.hints) { board.hints.len() } else { 0 };
             shown = known < all.len();
             if shown {
@@ -244,7 +244,8 @@ impl Screen<'_> {
         shown
     }
 
-    /// Shows the solution, or closes it; who has not solved the exercise is asked first. Whether it is shown.
+    /// Shows the solution, or hides it. A learner who has not solved the exercise is asked first. Returns
+    /// whether it is shown.
     fn solution(&self, sure: bool, key: &str) -> bool {
         let Some(kata) = &self.chosen().0.lesson.kata else { return false };
         let mut shown = false;
@@ -263,12 +264,12 @@ impl Screen<'_> {
         shown
     }
 
-    /// Goes to a file that was saved and is not on the screen; whether there was one.
+    /// Switches to a file that was saved and is not on the screen. Returns whether there was one.
     fn follow_saved(&self) -> bool {
         let now: Vec<SystemTime> = self.files.iter().map(|file| changed(file)).collect();
         let before = self.saved.replace(now.clone());
         let here = self.board.borrow().chosen;
-        // A file that is gone was not saved.
+        // A deleted file was not saved.
         let saved = |n: &usize| *n != here && now[*n] != before[*n] && now[*n] != SystemTime::UNIX_EPOCH;
         let Some(saved) = (0..now.len()).find(saved) else { return false };
         self.go_to(saved);
@@ -290,18 +291,18 @@ impl Screen<'_> {
         });
     }
 
-    /// Gives the terminal to the learner's editor until that ends.
+    /// Hands the terminal to the learner's editor until the editor ends.
     fn edit(&self, gate: &InputGate) {
         let _closed = gate.close();
         let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
         let editor = editor.filter(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
-        // As git and others do it: the variable may hold arguments, too.
+        // As in git and other programs, the variable may contain arguments.
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", &format!("{editor} \"$1\""), "editor"]).arg(self.chosen().1);
         let ran = shell.status();
         let message = match ran {
             Ok(status) if status.success() => return,
-            // So the shell says that there is no such program.
+            // The shell's exit code for a program that does not exist.
             Ok(status) if status.code() == Some(127) => words::KATA_NO_EDITOR.text(&[&editor]),
             Ok(status) => words::KATA_EDITOR_FAILED.text(&[&editor, &status.to_string()]),
             Err(error) => words::KATA_EDITOR_FAILED.text(&[&editor, &error.to_string()]),
@@ -309,7 +310,7 @@ impl Screen<'_> {
         self.board.send_modify(|board| board.notice = Some(message));
     }
 
-    /// The order that broke the answer, on the lesson's screen.
+    /// Shows the order that broke the answer on the lesson's screen.
     async fn open<I: Stream<Item = std::io::Result<crossterm::event::Event>> + Unpin>(
         &self,
         global: &Global,
@@ -340,7 +341,7 @@ impl Screen<'_> {
             theme: settings.theme,
             questions: false,
             keys: settings.keys.clone(),
-            reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
+            reduced_motion: global.reduced_motion || global.settings.reduced_motion.unwrap_or(false),
             ..AppOptions::default()
         };
         let catalogue = Catalogue::new(vec![entry]);
@@ -349,7 +350,7 @@ impl Screen<'_> {
     }
 }
 
-/// Puts what was found in a round on the screen.
+/// Shows the result of a round on the board.
 fn show(board: &mut ExerciseBoard, round: &Round) {
     let title = round.scenario.fill(&round.scenario.variant().title);
     let state = match &round.failure {
@@ -371,7 +372,7 @@ fn failure_row(failure: &kata::Failure) -> FailureRow {
     }
 }
 
-/// When a file was saved. One that is not there never was.
+/// When a file was last saved, or the Unix epoch if it does not exist.
 fn changed(path: &Path) -> SystemTime {
     fs::metadata(path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -1,4 +1,5 @@
-//! One connection of a program: requests come in and are held, replies go out. It must not know when the program rests.
+//! One connection of an external program: requests come in and are held, replies go out. A connection must
+//! not know when the program rests.
 
 use std::{
     collections::VecDeque,
@@ -26,13 +27,14 @@ use crate::{
     text::{Text, Words},
 };
 
-/// The most bytes that are taken from a connection before those that are there have been passed on.
+/// The most bytes that are buffered from a connection. More are read once these have been passed on.
 const MOST_BUFFERED: usize = 2 * LONGEST_REQUEST;
-/// The most requests of a connection that are taken before those that are there have been passed on.
+/// The most requests of a connection that are held. More are read once these have been passed on.
 const MOST_WAITING: usize = 1024;
-/// The most bytes of replies that wait for a program to read them. Beyond, its server waits, as it would without us.
+/// The most bytes of replies that wait for a program to read them. Beyond that the server is made to wait, as
+/// it would be without a gate.
 const MOST_UNREAD: usize = 1 << 20;
-/// What is read at once, in bytes.
+/// The size of one read, in bytes.
 const PIECE: usize = 16 << 10;
 
 const OTHER_DATABASE: Words = Words::new(
@@ -42,51 +44,51 @@ const OTHER_DATABASE: Words = Words::new(
 );
 
 pub(super) struct Connection {
-    /// The server that it leads to, by its place.
+    /// The index of the server that the connection leads to.
     pub(super) to: usize,
     program: TcpStream,
     server: Passage,
-    /// What was read and is no whole request yet.
+    /// The bytes of an incomplete request.
     pub(super) requests: Vec<u8>,
     dialect: Dialect,
-    /// Whole requests that have not been passed on.
-    pub(super) waiting: VecDeque<Held>,
+    /// Complete requests that have not been passed on.
+    pub(super) waiting: VecDeque<HeldRequest>,
     pub(super) waiting_bytes: usize,
     pub(super) to_server: Vec<u8>,
     pub(super) replies: Vec<u8>,
     pub(super) to_program: Vec<u8>,
-    /// What was passed on and has no reply yet.
+    /// Requests that were passed on and have no reply yet.
     pub(super) unanswered: VecDeque<Unanswered>,
-    /// Wakes the task that brings it on.
+    /// Wakes the task that pumps the connection.
     waker: Waker,
     pub(super) over: bool,
 }
 
-/// A whole request of a program.
-pub(super) struct Held {
+/// A complete request of a program.
+pub(super) struct HeldRequest {
     pub(super) bytes: Vec<u8>,
-    pub(super) asked: Asked,
+    pub(super) asked: RequestInfo,
     pub(super) reported: bool,
 }
 
 /// What is known of a request.
-pub(super) struct Asked {
-    /// The command; none of what passes by itself.
+pub(super) struct RequestInfo {
+    /// The command; `None` for a request that needs no turn.
     pub(super) command: Option<Command>,
-    /// Its number, by which its reply is known; none where replies come in the order of their requests.
+    /// The id by which its reply is matched; `None` if replies come in the order of their requests.
     pub(super) number: Option<jute::Asked>,
-    /// It calls a script.
+    /// Whether the request calls a script.
     pub(super) calls: bool,
-    /// How many confirmations come in place of a reply.
+    /// The number of confirmations that come in place of a reply.
     pub(super) confirmations: usize,
-    /// The database that it selects, where that is not the first.
+    /// The database that it selects, if that is not database 0.
     pub(super) database: Option<String>,
 }
 
 pub(super) struct Unanswered {
-    /// The move that it is; none for what passed by itself.
+    /// The operation; `None` for a request that needed no turn.
     pub(super) op: Option<OpId>,
-    pub(super) asked: Asked,
+    pub(super) asked: RequestInfo,
 }
 
 impl Connection {
@@ -108,36 +110,38 @@ impl Connection {
         }
     }
 
-    /// Tells a program that can read an error of its server why its connection ends.
-    pub(super) fn bid_farewell(&self, why: &str) {
-        // Whether it hears that makes no difference.
-        let _ = self.program.try_write(&self.dialect.farewell(why));
+    /// Tells a program why its connection ends, if its protocol has errors that it can read.
+    pub(super) fn send_closing_error(&self, why: &str) {
+        // It makes no difference whether the program receives this.
+        let _ = self.program.try_write(&self.dialect.closing_error(why));
     }
 
-    /// Has it brought on although nothing has come.
+    /// Has the task pump the connection although nothing has arrived.
     pub(super) fn wake(&self) {
         self.waker.wake_by_ref();
     }
 
-    pub(super) fn takes_requests(&self) -> bool {
+    pub(super) fn has_room_for_requests(&self) -> bool {
         self.requests.len() + self.waiting_bytes + self.to_server.len() < MOST_BUFFERED
             && self.waiting.len() < MOST_WAITING
     }
 
-    pub(super) fn takes_replies(&self, frozen: bool) -> bool {
+    pub(super) fn has_room_for_replies(&self, frozen: bool) -> bool {
         !frozen && self.to_program.len() < MOST_UNREAD
     }
 
-    /// Whether something is on its way that no turn is waited for. What nobody takes is not: its reader reads nothing now.
+    /// Whether data is in transit that waits for no turn. Data that its receiver does not read now does not
+    /// count.
     pub(super) fn is_busy(&self, frozen: bool, answers: bool) -> bool {
-        (self.takes_requests() && ioctl_fionread(&self.program).is_ok_and(|bytes| bytes > 0))
-            || (self.takes_replies(frozen) && self.server.unread())
+        (self.has_room_for_requests() && ioctl_fionread(&self.program).is_ok_and(|bytes| bytes > 0))
+            || (self.has_room_for_replies(frozen) && self.server.unread())
             || (!self.to_server.is_empty() && self.server.takes())
-            || (!self.to_program.is_empty() && takes(&self.program))
+            || (!self.to_program.is_empty() && is_writable(&self.program))
             || (answers && self.unanswered.iter().any(|unanswered| unanswered.op.is_none()))
     }
 
-    /// Reads, understands and passes on as much as can be without waiting. `Err`: the connection is over.
+    /// Reads, parses and passes on as much as possible without waiting. `Err` means that the connection is
+    /// over.
     pub(super) fn pump(
         &mut self,
         id: u64,
@@ -147,51 +151,52 @@ impl Connection {
     ) -> Result<(), Text> {
         self.waker.clone_from(context.waker());
         loop {
-            while self.takes_requests()
+            while self.has_room_for_requests()
                 && read(&mut self.program, context, &mut self.requests, &mut self.over)
             {
-                self.understand(gate)?;
+                self.parse_requests(gate)?;
             }
-            let full = !self.takes_requests();
+            let full = !self.has_room_for_requests();
             self.advance(id, gate);
             write(&mut self.server, context, &mut self.to_server, &mut self.over);
             write(&mut self.program, context, &mut self.to_program, &mut self.over);
-            while self.takes_replies(frozen)
+            while self.has_room_for_replies(frozen)
                 && read(&mut self.server, context, &mut self.replies, &mut self.over)
             {
-                self.hand_out(gate)?;
+                self.deliver_replies(gate)?;
                 write(&mut self.program, context, &mut self.to_program, &mut self.over);
             }
             self.advance(id, gate);
             write(&mut self.server, context, &mut self.to_server, &mut self.over);
-            // Room for requests that there was none for before: nothing else would have these read.
-            if self.over || !full || !self.takes_requests() {
+            // There is room again for requests that could not be read before, and no event would trigger
+            // reading them.
+            if self.over || !full || !self.has_room_for_requests() {
                 return Ok(());
             }
         }
     }
 
-    /// Makes requests of what was read.
-    pub(super) fn understand(&mut self, gate: &mut GateParts<'_>) -> Result<(), Text> {
+    /// Parses requests from what was read.
+    pub(super) fn parse_requests(&mut self, gate: &mut GateParts<'_>) -> Result<(), Text> {
         while let Some((end, asked)) = self.dialect.request(&self.requests)? {
             let rest = self.requests.split_off(end);
             let bytes = std::mem::replace(&mut self.requests, rest);
-            // An empty line asks for nothing.
+            // An empty line is no request.
             let Some(asked) = asked else { continue };
             if let Some(database) = &asked.database
                 && !std::mem::replace(gate.told_of_databases, true)
             {
                 let remark = OTHER_DATABASE.text(&[database]);
-                gate.tell(Response::Remarked { actor: gate.actor, remark });
+                gate.report(Response::Remarked { actor: gate.actor, remark });
             }
             self.waiting_bytes += bytes.len();
-            self.waiting.push_back(Held { bytes, asked, reported: false });
+            self.waiting.push_back(HeldRequest { bytes, asked, reported: false });
         }
         Ok(())
     }
 
-    /// Passes on what needs no turn, up to the first request that does. Its turn may come when the one before it on this
-    /// connection has its reply.
+    /// Passes on requests that need no turn, up to the first that does. Its turn may come when the request
+    /// before it on this connection has its reply.
     pub(super) fn advance(&mut self, id: u64, gate: &mut GateParts<'_>) {
         while self.waiting.front().is_some_and(|held| held.asked.command.is_none()) {
             self.pass(None);
@@ -217,8 +222,8 @@ impl Connection {
         }
     }
 
-    /// Passes whole replies on, and tells of each before its program can know it.
-    pub(super) fn hand_out(&mut self, gate: &mut GateParts<'_>) -> Result<(), Text> {
+    /// Passes on complete replies. Each is reported before the program can receive it.
+    pub(super) fn deliver_replies(&mut self, gate: &mut GateParts<'_>) -> Result<(), Text> {
         while let Some((end, sent)) = self.dialect.sent(&self.replies, &self.unanswered)? {
             let rest = self.replies.split_off(end);
             let bytes = std::mem::replace(&mut self.replies, rest);
@@ -246,13 +251,13 @@ impl Connection {
         Ok(())
     }
 
-    /// The reply to the `n`th request that has none.
+    /// Handles the reply to the `n`th unanswered request.
     fn answered(&mut self, n: usize, reply: Reply, gate: &mut GateParts<'_>) {
         let Some(Unanswered { op: Some(op), asked }) = self.unanswered.remove(n) else { return };
         if asked.calls && matches!(&reply, Reply::Error { code, .. } if code == "NOSCRIPT") {
             *gate.refused = Some((op, reply));
         } else {
-            gate.tell(Response::Done { op, reply });
+            gate.report(Response::Done { op, reply });
         }
     }
 }
@@ -261,43 +266,44 @@ impl Connection {
 pub(super) struct GateParts<'a> {
     pub(super) actor: ActorId,
     pub(super) server: &'a str,
-    pub(super) tell: &'a mpsc::UnboundedSender<Response>,
+    pub(super) responses: &'a mpsc::UnboundedSender<Response>,
     pub(super) held: &'a mut VecDeque<u64>,
     pub(super) refused: &'a mut Option<(OpId, Reply)>,
-    /// The session that the program has, where its server knows sessions.
+    /// The session of the program, if its server has sessions.
     pub(super) session: &'a mut Option<i64>,
-    /// Whether it was said that only the first database is shown.
+    /// Whether the program was told that only database 0 is shown.
     pub(super) told_of_databases: &'a mut bool,
 }
 
 impl GateParts<'_> {
-    pub(super) fn tell(&self, response: Response) {
+    pub(super) fn report(&self, response: Response) {
         // Without a listener the run is over.
-        let _ = self.tell.send(response);
+        let _ = self.responses.send(response);
     }
 
     fn message(&self, about: String, what: String) {
-        self.tell(Response::Notified { actor: self.actor, server: self.server.to_owned(), about, what });
+        self.report(Response::Notified { actor: self.actor, server: self.server.to_owned(), about, what });
     }
 
-    /// The program has been given a session: the one that it had, a new one, or word that the one that it had is over.
+    /// Reports the session that the program was given: a known one, a new one, or 0 if its session has
+    /// expired.
     fn session(&mut self, session: i64) {
         if session == 0 {
             self.message("session".to_owned(), "Expired".to_owned());
         } else if *self.session != Some(session) {
             *self.session = Some(session);
-            self.tell(Response::Session { actor: self.actor, server: self.server.to_owned(), session });
+            self.report(Response::Session { actor: self.actor, server: self.server.to_owned(), session });
         }
     }
 }
 
-/// Whether a socket has room for more.
-pub(super) fn takes(socket: &impl AsFd) -> bool {
+/// Whether a socket has room for more bytes.
+pub(super) fn is_writable(socket: &impl AsFd) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Reads one piece. Whether there was one: if not, the task is woken when there is.
+/// Reads one piece. Returns whether there was one; if not, the task is woken when there is.
 fn read(
     from: &mut (impl AsyncRead + Unpin),
     context: &mut Context<'_>,
@@ -317,7 +323,7 @@ fn read(
     false
 }
 
-/// Writes as much as is taken. The task is woken when more is.
+/// Writes as many bytes as the receiver takes. The task is woken when it takes more.
 fn write(
     to: &mut (impl AsyncWrite + Unpin),
     context: &mut Context<'_>,

@@ -1,9 +1,9 @@
-//! What programs and servers say to each other, by the server's product: where a message ends, what it asks for, what passes
-//! by itself, and which request a reply answers.
+//! The protocols between programs and servers, by the server's product: where a message ends, what it asks
+//! for, what passes without a turn, and which request a reply answers.
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::connection::{Asked, Unanswered};
+use super::connection::{RequestInfo, Unanswered};
 use crate::{
     log::{Command, Product, Reply, product::zookeeper::Call},
     server::{
@@ -13,11 +13,11 @@ use crate::{
     text::Text,
 };
 
-/// The most bytes of a request, of whichever product.
+/// The most bytes of a request, of any product.
 pub(super) const LONGEST_REQUEST: usize = 1 << 20;
 const _: () = assert!(LONGEST_REQUEST == frames::LONGEST_REQUEST && LONGEST_REQUEST == jute::LONGEST_REQUEST);
 
-/// What passes by itself of Redis' commands: connections are made and looked after with it.
+/// The Redis commands that pass without a turn: they establish and maintain connections.
 const HOUSEKEEPING: [&str; 12] = [
     "HELLO",
     "AUTH",
@@ -32,19 +32,21 @@ const HOUSEKEEPING: [&str; 12] = [
     "RESET",
     "SCRIPT LOAD",
 ];
-/// What acts on the connections of others, and so is a move unless it is named whole.
+/// Commands that affect the connections of others. They are moves, unless both their words are listed as
+/// passing.
 const ACTS_ON_OTHERS: [(&str, &str); 4] =
     [("CLIENT", "PAUSE"), ("CLIENT", "UNPAUSE"), ("CLIENT", "KILL"), ("CLIENT", "UNBLOCK")];
-/// What calls a script.
+/// The commands that call a script.
 const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
 /// The most characters of a script that are shown.
 const LONGEST_SCRIPT: usize = 40;
 /// The most characters of one word of a request that are shown.
 const LONGEST_WORD: usize = 400;
-/// The same of one that is no text, such as a pickled object: nobody can read more of it.
+/// The same for a word of binary data, such as a pickled object, of which nobody can read more.
 const LONGEST_DATA: usize = 40;
 
-/// The commands that usually pass by themselves. Of ZooKeeper's protocol, all that is no call does anyway.
+/// The commands that pass without a turn by default. In ZooKeeper's protocol everything that is no call
+/// passes anyway.
 pub(super) fn housekeeping(product: Product) -> Arc<[String]> {
     match product {
         Product::Redis => HOUSEKEEPING.map(str::to_owned).into(),
@@ -52,26 +54,26 @@ pub(super) fn housekeeping(product: Product) -> Arc<[String]> {
     }
 }
 
-/// The state of one connection.
+/// The protocol state of one connection.
 #[derive(Debug)]
 pub(super) enum Dialect {
     Redis {
-        /// The commands that pass by themselves.
+        /// The commands that pass without a turn.
         passes: Arc<[String]>,
         request: Scan,
         reply: Scan,
-        /// To how much it has subscribed.
+        /// The number of its subscriptions.
         listens: Subscriptions,
     },
     Zookeeper {
         passes: Arc<[String]>,
-        /// Whether the program has asked for a session, and whether that was answered.
+        /// Whether the program has asked for a session, and whether the server has answered.
         greeted: (bool, bool),
     },
 }
 
-/// To how much a connection has subscribed, as its server says with each confirmation: to channels and patterns, and to
-/// channels of shards, which are counted by themselves.
+/// The number of subscriptions of a connection, as its server reports it with each confirmation: to channels
+/// and patterns, and to shard channels, which are counted separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Subscriptions {
     channels: u64,
@@ -95,18 +97,18 @@ impl Subscriptions {
     }
 }
 
-/// What a server sent.
+/// A message from a server.
 pub(super) enum Sent {
     Message {
         about: String,
         what: String,
     },
     Confirmation(Reply),
-    /// The session that a connection is given; 0 where the one that it asked for is over.
+    /// The session that a connection is given, or 0 if the one that it asked for is over.
     Session(i64),
-    /// The reply to the request of this place among those that have none.
+    /// The reply to the request at this index among the unanswered ones.
     Reply(usize, Reply),
-    /// What answers no request.
+    /// A message that answers no request.
     Nothing,
 }
 
@@ -124,8 +126,9 @@ impl Dialect {
         }
     }
 
-    /// The length of the request that `bytes` begins with, and what it asks for, once it is there.
-    pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, Text> {
+    /// Returns the length of the request that `bytes` begins with, and what it asks for, or `None` if it is
+    /// incomplete.
+    pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<RequestInfo>)>, Text> {
         match self {
             Self::Redis { passes, request, .. } => {
                 let Some((end, words)) = frames::request(request, bytes)? else {
@@ -146,13 +149,14 @@ impl Dialect {
                 let command = command.filter(|command| !is_one_of(passes, command.brief().split(' ')));
                 Ok(Some((
                     end,
-                    Some(Asked { command, number, calls: false, confirmations: 0, database: None }),
+                    Some(RequestInfo { command, number, calls: false, confirmations: 0, database: None }),
                 )))
             }
         }
     }
 
-    /// The length of what the server's bytes begin with, and what it is, once it is there.
+    /// Returns the length of the message that the server's bytes begin with, and the message, or `None` if it
+    /// is incomplete.
     pub(super) fn sent(
         &mut self,
         bytes: &[u8],
@@ -213,8 +217,9 @@ impl Dialect {
         }
     }
 
-    /// What a program that can read an error of its server is told before its connection is closed.
-    pub(super) fn farewell(&self, why: &str) -> Vec<u8> {
+    /// The message to a program whose connection is about to be closed, if its protocol has errors that it
+    /// can read.
+    pub(super) fn closing_error(&self, why: &str) -> Vec<u8> {
         match self {
             Self::Redis { .. } => format!("-ERR Lockstep closes this connection: {why}\r\n").into_bytes(),
             Self::Zookeeper { .. } => Vec::new(),
@@ -222,8 +227,8 @@ impl Dialect {
     }
 }
 
-/// What a request of Redis' protocol asks for. Nothing: it is empty.
-fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<Asked>, Unreadable> {
+/// Interprets a request of the Redis protocol. Returns `None` if the request is empty.
+fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<RequestInfo>, Unreadable> {
     let Some(name) = words.first().map(|word| word.to_ascii_uppercase()) else { return Ok(None) };
     let is = |command: &str, part: &str| {
         name == command && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(part))
@@ -239,10 +244,10 @@ fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<Asked>, Unreada
     let calls = SCRIPTS.contains(&name.as_str());
     let database = words.get(1).filter(|number| name == "SELECT" && *number != "0").cloned();
     let command = (!passes).then(|| shown(words));
-    Ok(Some(Asked { command, number: None, calls, confirmations, database }))
+    Ok(Some(RequestInfo { command, number: None, calls, confirmations, database }))
 }
 
-/// Whether a command is among these, by its first word or its first two.
+/// Whether a command is listed in `known`, by its first word or its first two.
 fn is_one_of<'a>(known: &[String], mut words: impl Iterator<Item = &'a str>) -> bool {
     let (name, part) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let is = |command: &str, of: &str| name.eq_ignore_ascii_case(command) && part.eq_ignore_ascii_case(of);
@@ -254,7 +259,7 @@ fn is_one_of<'a>(known: &[String], mut words: impl Iterator<Item = &'a str>) -> 
     })
 }
 
-/// Whether it asks which servers there are: Curator does so whenever it has connected.
+/// Whether a call asks which servers there are: Curator does so whenever it has connected.
 fn is_about_ensemble(call: &Call) -> bool {
     matches!(call, Call::Get { path, .. } if path == "/zookeeper/config")
 }
@@ -270,7 +275,7 @@ fn shorten(word: &mut String) {
     }
 }
 
-/// A Lua script without the comments that it begins with; with them where there is nothing else.
+/// A Lua script without the comments that it begins with, or with them if there is nothing else.
 fn first_statement(text: &str) -> &str {
     let text = text.trim_start();
     let mut rest = text;
@@ -319,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_no_text_only_the_beginning_is_shown() {
+    fn binary_data_is_truncated() {
         let text = "{\n\t\"lock\": 1}".repeat(20);
         for (word, shown_chars) in [(text.as_str(), text.chars().count()), (&"\0x".repeat(50), LONGEST_DATA)]
         {
@@ -330,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_unsubscribed_is_answered_as_before() {
+    fn replies_are_no_messages_after_unsubscribing() {
         let passes = housekeeping(Product::Redis);
         let mut dialect = Dialect::of(Product::Redis, &passes);
         let mut unanswered = VecDeque::new();

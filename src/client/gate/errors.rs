@@ -1,4 +1,4 @@
-//! What a program writes to standard error: its log, told a piece at a time. It must not know when the program rests.
+//! The log of a program's standard error, reported in parts. It must not know when the program rests.
 
 use std::{
     fs::File,
@@ -13,9 +13,10 @@ use crate::{
     text::{Text, Words},
 };
 
-/// How many lines are told from one rest to the next: the last ones, as a traceback ends with what matters.
+/// The most lines that are reported from one rest to the next: the last ones, as a traceback ends with what
+/// matters.
 const MOST_LINES: usize = 20;
-/// How much of the log is looked at for them, in bytes.
+/// The most bytes of the log that are read for them.
 const MOST_BYTES: u64 = 64 << 10;
 
 const EARLIER_LINES: Words = Words::new(
@@ -26,7 +27,7 @@ const EARLIER_LINES: Words = Words::new(
 /// The log of a program's standard error.
 pub(super) struct ErrorLog {
     path: PathBuf,
-    /// So many bytes of it have been told, or were left out.
+    /// The number of bytes that have been reported or left out.
     told: u64,
 }
 
@@ -35,9 +36,9 @@ impl ErrorLog {
         Self { path, told: 0 }
     }
 
-    /// Tells the last lines of what is new; a line that has no end yet only where the program has ended.
-    pub(super) fn tell(&mut self, inner: &Inner, ended: bool) {
-        // What cannot be read cannot be told: the program goes on all the same.
+    /// Reports the last new lines. An incomplete line is reported only if the program has ended.
+    pub(super) fn report(&mut self, inner: &Inner, ended: bool) {
+        // An unreadable log is not reported; the program keeps running.
         let Ok((from, new)) = self.new_bytes() else { return };
         let whole = if ended {
             new.len()
@@ -53,15 +54,15 @@ impl ErrorLog {
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         let first = lines.len().saturating_sub(MOST_LINES);
         if left_out || first > 0 {
-            inner.say_of(EARLIER_LINES.text(&[]));
+            inner.report_remark(EARLIER_LINES.text(&[]));
         }
         for line in &lines[first..] {
             let line = shortened(line);
-            inner.tell(Response::Said { actor: inner.actor, line, stderr: true });
+            inner.report(Response::Said { actor: inner.actor, line, stderr: true });
         }
     }
 
-    /// The bytes that were not told, and where they begin. Of more than are looked at, the last.
+    /// The bytes that were not reported yet, and their position. If there are too many, only the last.
     fn new_bytes(&self) -> io::Result<(u64, Vec<u8>)> {
         let mut log = File::open(&self.path)?;
         let from = self.told.max(log.metadata()?.len().saturating_sub(MOST_BYTES));
@@ -71,20 +72,20 @@ impl ErrorLog {
         Ok((from, bytes))
     }
 
-    /// Why it ended, in one line: the last that it wrote and that says something, and its exit code.
+    /// Why the program ended, in one line: the last informative line that it wrote, and its exit code.
     pub(super) fn last_words(&self, exit: Exit) -> Text {
         let end = Self::new(self.path.clone()).new_bytes().map(|(_, bytes)| bytes).unwrap_or_default();
         let end = String::from_utf8_lossy(&end);
-        let last = telling_line(&end);
+        let last = last_informative_line(&end);
         let how = exit.text();
         let Some(last) = last.map(shortened) else { return how };
         Text { en: format!("{last} ({})", how.en), zh: format!("{last}（{}）", how.zh) }
     }
 }
 
-/// The last line that says what went wrong. Below it stand the calls that led there in Java and in Node, which also tells an
-/// error's fields, indented, and its own version.
-fn telling_line(text: &str) -> Option<&str> {
+/// The last line that says what went wrong. In Java and Node it is followed by the stack trace, and in Node
+/// also by the fields of the error, indented, and the version of Node.
+fn last_informative_line(text: &str) -> Option<&str> {
     let is_version = |line: &str| line.starts_with("Node.js v");
     let in_node = text.lines().any(is_version);
     let is_call = |line: &str| {
@@ -97,17 +98,17 @@ fn telling_line(text: &str) -> Option<&str> {
     says.or_else(|| text.lines().rev().find(|line| !line.trim().is_empty())).map(str::trim)
 }
 
-/// A line without what is too much of it.
+/// Truncates a line to the most that is reported of one.
 fn shortened(line: &str) -> String {
     line.chars().take(LONGEST_LINE).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::telling_line;
+    use super::last_informative_line;
 
     #[test]
-    fn the_reason_of_an_end_is_the_line_that_says_it() {
+    fn the_line_that_says_the_reason_is_found() {
         let node = "/w/x.js:3\nthrow new Error('no lock');\n^\n\nReplyError: no lock\n    at f (/w/x.js:3:7) {\n  code: 'E'\n}\n\nNode.js v20.20.2\n";
         let java = "Exception in thread \"main\" java.lang.IllegalStateException: no lock\n\tat X.main(X.java:5)\nCaused by: \
                     java.io.IOException: gone\n\tat X.f(X.java:9)\n\t... 3 more\n";
@@ -119,7 +120,7 @@ mod tests {
             ("at least this\n", Some("at least this")),
             ("\n \n", None),
         ] {
-            assert_eq!(telling_line(text), reason);
+            assert_eq!(last_informative_line(text), reason);
         }
     }
 }

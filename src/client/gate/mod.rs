@@ -1,7 +1,9 @@
-//! The gate between a program that a user brought and its link to a server: it holds each request until its turn, and
-//! tells what the program does. To whoever drives clients it is one more client that speaks their protocol.
+//! The gate between an external program and its link to a server: it holds each request until its turn, and
+//! reports what the program does. To the code that drives clients it is one more client that speaks their
+//! protocol.
 //!
-//! It must not know lessons or locks. The program is any program: whatever it sends is bounded, and hurts nobody else.
+//! It must not know lessons or locks. The program may be any program: whatever it sends is bounded, and hurts
+//! nobody else.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -48,15 +50,16 @@ use crate::{
     text::{Text, Words},
 };
 
-/// What a pipe holds, in bytes.
+/// The capacity of a pipe, in bytes.
 const PIPE: usize = 64 << 10;
-/// The longest line of what a program prints, in bytes; of a longer one the rest is left out.
+/// The longest line of a program's output, in bytes; the rest of a longer one is left out.
 const LONGEST_LINE: usize = 1 << 10;
-/// How many lines are told from one rest to the next; of more, beliefs are told, and the rest are counted.
+/// The most lines that are reported from one rest to the next; beyond that, beliefs are reported and other
+/// lines counted.
 const MOST_LINES: usize = 50;
-/// How many beliefs are told beyond those lines; of more, the newest about each lock.
+/// The most beliefs that are reported beyond those lines; beyond that, the newest about each lock.
 const MOST_BELIEFS: usize = 500;
-/// Of how many locks beliefs are told beyond that.
+/// The most locks whose beliefs are reported beyond that.
 const MOST_LOCKS: usize = 200;
 
 const NEARLY_A_BELIEF: Words = Words::new(
@@ -77,33 +80,33 @@ const MORE_LOCKS: Words = Words::new(
 );
 const MORE_LINES: Words = Words::new("({} more lines)", "（还有 {} 行）");
 
-/// What a gate is told of its program.
+/// What a gate needs to know of its program.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub actor: ActorId,
     pub threads: Threads,
-    /// Its standard output.
+    /// The program's standard output.
     pub output: OwnedFd,
     pub exits: watch::Receiver<Option<Exit>>,
-    /// Its log: what it writes to standard error.
+    /// The program's log: what it writes to standard error.
     pub log: PathBuf,
     pub clock: LessonClock,
-    /// The servers that it finds, each behind a link of its own.
-    pub servers: Vec<Door>,
-    /// What those servers are.
+    /// The servers that the program finds, each behind a link of its own.
+    pub servers: Vec<Endpoint>,
+    /// The product of these servers.
     pub product: Product,
-    /// The commands that pass by themselves, where they are not those that usually do.
+    /// The commands that pass without a turn, if not the default ones.
     pub passes: Option<Vec<String>>,
-    /// How long it is waited for until it is at rest, in real time.
+    /// How long the gate waits for the program to be at rest, in real time.
     pub rests_within: Duration,
 }
 
-/// Where a program finds one of its servers.
+/// The place at which a program finds one of its servers.
 #[derive(Debug)]
-pub(crate) struct Door {
-    /// Whom it takes for the server.
+pub(crate) struct Endpoint {
+    /// The socket that the program takes for the server.
     pub listener: TcpListener,
-    /// The link that leads on to it.
+    /// The link that leads to the server.
     pub link: InnerEnd,
     /// The server's name.
     pub server: String,
@@ -117,21 +120,21 @@ pub(crate) struct Gate {
     _tasks: JoinSet<()>,
 }
 
-/// Makes an address at which a program will find a server.
+/// Creates an address at which a program will find a server.
 pub(crate) async fn listen() -> io::Result<TcpListener> {
     listener().await
 }
 
 impl Gate {
-    pub(crate) fn open(program: Program, tell: mpsc::UnboundedSender<Response>) -> io::Result<Self> {
+    pub(crate) fn open(program: Program, responses: mpsc::UnboundedSender<Response>) -> io::Result<Self> {
         let (requests, asked) = mpsc::unbounded_channel();
         let frozen = watch::Sender::new(false);
         let output = pipe::Receiver::from_owned_fd(program.output)?;
         let (mut servers, mut links, mut listeners, mut arriving) = (vec![], vec![], vec![], vec![]);
-        for Door { listener, link, server } in program.servers {
+        for Endpoint { listener, link, server } in program.servers {
             servers.push(Server::new(server));
             links.push(link);
-            // As a listener of its own, so that it can be seen that nobody waits to be let in.
+            // A second handle, with which the task checks that no connection waits to be accepted.
             let listener = listener.into_std()?;
             listeners.push(TcpListener::from_std(listener.try_clone()?)?);
             arriving.push(listener);
@@ -139,7 +142,7 @@ impl Gate {
         let inner = Inner {
             actor: program.actor,
             servers,
-            tell,
+            responses,
             connections: BTreeMap::new(),
             held: VecDeque::new(),
             in_order: 0,
@@ -159,7 +162,7 @@ impl Gate {
             changed: Notify::new(),
             awake: AtomicBool::new(false),
         });
-        let keeper = GateTask {
+        let task = GateTask {
             shared: Arc::clone(&shared),
             arriving,
             threads: program.threads,
@@ -171,25 +174,26 @@ impl Gate {
             rests_within: program.rests_within,
             reported: None,
         };
-        keeper.shared.lock().tell(Response::Joined { sessions: Vec::new() });
+        task.shared.lock().report(Response::Joined { sessions: Vec::new() });
         let mut tasks = JoinSet::new();
-        tasks.spawn(keeper.keep(listeners, asked));
+        tasks.spawn(task.run(listeners, asked));
         Ok(Self { requests, frozen, shared, _tasks: tasks })
     }
 
     pub(crate) fn send(&self, request: Request) {
-        // The keeper lives as long as this.
+        // The task lives as long as `self`.
         let _ = self.requests.send(request);
     }
 
-    /// Of each server whether what its program sends there is answered now. Otherwise nobody waits for that.
-    pub(crate) fn links_are(&self, open: impl Fn(&str) -> bool) {
+    /// Sets for each server whether what the program sends there is answered now. If not, replies are not
+    /// waited for.
+    pub(crate) fn set_answering(&self, open: impl Fn(&str) -> bool) {
         for server in &mut self.shared.lock().servers {
             server.answers = open(&server.name);
         }
     }
 
-    /// Whether its process stands still: then it hears no reply.
+    /// Sets whether the program's process is frozen: then it receives no reply.
     pub(crate) fn freeze(&self, frozen: bool) {
         self.shared.lock().freeze(frozen);
         self.frozen.send_replace(frozen);
@@ -198,10 +202,10 @@ impl Gate {
 
 struct Shared {
     inner: Mutex<Inner>,
-    /// Something has happened that may bring the program on, or be its last word.
+    /// Signalled when something happened that may let the program continue, or that may be its last output.
     changed: Notify,
-    /// Whether the keeper knows that something has happened since the program was last at rest: it is woken once, and not by
-    /// each of a thousand requests that pass by themselves.
+    /// Whether the task knows that something has happened since the program was last at rest: it is woken
+    /// once, and not by each of a thousand requests that pass without a turn.
     awake: AtomicBool,
 }
 
@@ -214,12 +218,12 @@ impl Shared {
 /// What is known of a server that a program finds.
 struct Server {
     name: String,
-    /// How many connections are being made to its link.
+    /// The number of connections that are being made to its link.
     connecting: usize,
     /// Whether what is sent over its link is answered.
     answers: bool,
-    /// A move that called a script which it did not know. Libraries then send the script's text, and that is still the same
-    /// move.
+    /// A move that called a script which the server did not know, and the error. Libraries then send the text
+    /// of the script, and that is still the same move.
     refused: Option<(OpId, Reply)>,
 }
 
@@ -232,63 +236,63 @@ impl Server {
 struct Inner {
     actor: ActorId,
     servers: Vec<Server>,
-    tell: mpsc::UnboundedSender<Response>,
+    responses: mpsc::UnboundedSender<Response>,
     connections: BTreeMap<u64, Connection>,
-    /// The connections whose first request waits for its turn, in the order in which these came.
+    /// The connections whose first request waits for its turn, in the order in which these arrived.
     held: VecDeque<u64>,
-    /// How many of these have their place for good.
+    /// How many of these have their final place.
     in_order: usize,
     product: Product,
-    /// The commands that pass by themselves.
+    /// The commands that pass without a turn.
     passes: Arc<[String]>,
     session: Option<i64>,
     output: Arc<pipe::Receiver>,
-    /// The beginning of a line that the program is printing.
+    /// The incomplete line that the program is printing.
     line: Vec<u8>,
-    /// How many lines were told since the last rest.
+    /// The number of lines since the last rest, reported or not.
     lines: usize,
-    /// The beliefs beyond those lines.
+    /// The beliefs beyond the lines that are reported.
     beliefs: MoreBeliefs,
     hinted: Hinted,
     /// Whether the program may still print something.
     said: bool,
-    /// Whether its process stands still.
+    /// Whether the program's process is frozen.
     frozen: bool,
 }
 
-/// What a program has been told, which is said once.
+/// Which hints a program has been given; each is given once.
 #[derive(Default)]
 struct Hinted {
-    /// How a belief is printed.
+    /// The hint on how a belief is printed.
     beliefs: bool,
-    /// How many connections it may have.
+    /// The hint on how many connections a program may have.
     connections: bool,
-    /// That only the first database is shown.
+    /// The hint that only database 0 is shown.
     databases: bool,
 }
 
-/// What a program believes of locks, of which it has said more since the last rest than lines are told.
+/// The beliefs that a program has printed since the last rest beyond the lines that are reported.
 #[derive(Default)]
 struct MoreBeliefs {
-    /// How many were told.
+    /// The number of beliefs that were reported.
     told: usize,
-    /// How many lines came then.
+    /// The number of lines that came after those.
     more: usize,
-    /// Of those, what was printed last about each lock.
+    /// The last of these lines about each lock.
     newest: IndexMap<String, String>,
-    /// How many of those lines were about still other locks.
+    /// The number of these lines that were about still other locks.
     left_out: usize,
 }
 
 impl MoreBeliefs {
-    /// A line that is told at once; none where it is kept, or left out.
+    /// Returns the line if it is to be reported at once, or `None` if it is kept or left out.
     fn add(&mut self, lock: &str, line: String) -> Option<String> {
         if self.told < MOST_BELIEFS {
             self.told += 1;
             return Some(line);
         }
         self.more += 1;
-        // Its place is that of the newest.
+        // The lock moves to the place of its newest line.
         self.newest.shift_remove(lock);
         if self.newest.len() < MOST_LOCKS {
             self.newest.insert(lock.to_owned(), line);
@@ -300,23 +304,23 @@ impl MoreBeliefs {
 }
 
 impl Inner {
-    /// The connection, and what it needs of the rest.
+    /// Returns a connection, and the other parts of the gate that it uses.
     fn split(&mut self, id: u64) -> Option<(&mut Connection, GateParts<'_>)> {
-        let Self { actor, servers, tell, held, session, hinted, connections, .. } = self;
+        let Self { actor, servers, responses, held, session, hinted, connections, .. } = self;
         let connection = connections.get_mut(&id)?;
         let Server { name, refused, .. } = servers.get_mut(connection.to)?;
         let told_of_databases = &mut hinted.databases;
         let parts =
-            GateParts { actor: *actor, server: name, tell, held, refused, session, told_of_databases };
+            GateParts { actor: *actor, server: name, responses, held, refused, session, told_of_databases };
         Some((connection, parts))
     }
 
-    fn tell(&self, response: Response) {
-        let _ = self.tell.send(response);
+    fn report(&self, response: Response) {
+        let _ = self.responses.send(response);
     }
 
-    /// Brings a connection on, and has its task woken when there is more to do; takes it away where it is over. Whether it
-    /// is there still.
+    /// Pumps a connection, and has its task woken when there is more to do. Removes a connection that is
+    /// over. Returns whether it is still there.
     fn serve(&mut self, id: u64, context: &mut Context<'_>) -> bool {
         let frozen = self.frozen;
         let Some((connection, mut told)) = self.split(id) else { return false };
@@ -325,21 +329,21 @@ impl Inner {
             return true;
         }
         if let Some(why) = unreadable {
-            // To the program it is an error of its server, where it can read one.
-            connection.bid_farewell(&why.en);
+            // To the program this is an error of its server, if its protocol has errors that it can read.
+            connection.send_closing_error(&why.en);
             self.remark(Text::from_fn(|lang| CLOSED.with(lang, &[why.get(lang)])));
         }
         self.close(id);
         false
     }
 
-    /// Its process stands still, or runs again and hears replies.
+    /// Notes whether the process is frozen. A thawed process receives replies again.
     fn freeze(&mut self, frozen: bool) {
         self.frozen = frozen;
         self.connections.values().for_each(Connection::wake);
     }
 
-    /// A connection to the link of this server has been made, or not. Whether it has.
+    /// Handles the result of connecting to the link of a server. Returns whether the connection was made.
     fn connected(&mut self, id: u64, to: usize, program: TcpStream, server: io::Result<Passage>) -> bool {
         self.servers[to].connecting -= 1;
         let Ok(server) = server else { return false };
@@ -354,12 +358,12 @@ impl Inner {
         self.held.retain(|held| *held != id);
         for op in connection.unanswered.into_iter().filter_map(|unanswered| unanswered.op) {
             let why = "the connection was closed before the reply came";
-            self.tell(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
+            self.report(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
         }
     }
 
-    /// The request whose turn comes next. Of what several servers were sent since the program was last at rest, the first
-    /// server's comes first: which was read first is chance.
+    /// The request whose turn comes next. Of requests that several servers were sent since the last rest,
+    /// those to the first server come first: in which order they were read is random.
     fn asks(&mut self) -> Option<Wire> {
         let Self { held, in_order, connections, servers, .. } = self;
         let server = |id: &u64| connections.get(id).map(|connection| connection.to);
@@ -370,8 +374,8 @@ impl Inner {
         Some(Wire { server: servers[first.to].name.clone(), command, script: None })
     }
 
-    /// Lets the first request go. Whether there is one.
-    fn let_go(&mut self, op: OpId) -> bool {
+    /// Lets the first held request go. Returns whether there was one.
+    fn release_first(&mut self, op: OpId) -> bool {
         while let Some(id) = self.held.pop_front() {
             self.in_order = self.in_order.saturating_sub(1);
             if let Some(connection) = self.connections.get_mut(&id) {
@@ -383,22 +387,24 @@ impl Inner {
         false
     }
 
-    /// Whether what the program prints is read as it comes. One that prints without end is read whenever it is looked at.
-    fn is_heard(&self) -> bool {
+    /// Whether output is read as it arrives. That of a program that prints without end is read only when the
+    /// program is examined.
+    fn is_output_read(&self) -> bool {
         self.said && self.lines <= MOST_LINES
     }
 
-    /// Reads what the program has printed: a pipe's worth at most, so that others have their turn.
-    fn hear(&mut self) {
-        self.hear_by(pipe::Receiver::try_read);
+    /// Reads what the program has printed, at most as much as a pipe holds, so that other work has its turn.
+    fn read_output(&mut self) {
+        self.read_output_with(pipe::Receiver::try_read);
     }
 
-    /// The same of one that has ended: what it printed last is there, whether the runtime has been told of it or not.
-    fn hear_last(&mut self) {
-        self.hear_by(|output, piece| Ok(rustix::io::read(output, piece)?));
+    /// The same for a program that has ended: its last output is there, whether or not the runtime has been
+    /// notified of it.
+    fn read_last_output(&mut self) {
+        self.read_output_with(|output, piece| Ok(rustix::io::read(output, piece)?));
     }
 
-    fn hear_by(&mut self, read: impl Fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>) {
+    fn read_output_with(&mut self, read: impl Fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>) {
         let mut piece = [0; 4096];
         for _ in 0..=PIPE / piece.len() {
             match read(&self.output, &mut piece) {
@@ -423,13 +429,13 @@ impl Inner {
         match Belief::printed(&line) {
             Some((_, lock)) if self.lines >= MOST_LINES => {
                 if let Some(line) = self.beliefs.add(lock, line.clone()) {
-                    self.say(line);
+                    self.report_line(line);
                 }
             }
             belief => {
                 let hint = belief.is_none() && !self.hinted.beliefs && is_nearly_a_belief(&line);
                 if self.has_room() {
-                    self.say(line);
+                    self.report_line(line);
                 }
                 if hint {
                     self.hinted.beliefs = true;
@@ -439,24 +445,24 @@ impl Inner {
         }
     }
 
-    /// Tells what became too much since the last rest.
-    fn sum_up(&mut self) {
+    /// Reports what exceeded the limits since the last rest.
+    fn report_excess(&mut self) {
         let MoreBeliefs { more, newest, left_out, .. } = std::mem::take(&mut self.beliefs);
         for line in newest.into_values() {
-            self.say(line);
+            self.report_line(line);
         }
         for (words, lines) in [(MORE_BELIEFS, more), (MORE_LOCKS, left_out)] {
             if lines > 0 {
-                self.say_of(words.text(&[&lines.to_string()]));
+                self.report_remark(words.text(&[&lines.to_string()]));
             }
         }
         if self.lines > MOST_LINES {
-            self.say_of(MORE_LINES.text(&[&(self.lines - MOST_LINES).to_string()]));
+            self.report_remark(MORE_LINES.text(&[&(self.lines - MOST_LINES).to_string()]));
         }
         self.lines = 0;
     }
 
-    /// Whether one more of the lines that a program may bring about as often as it likes is told.
+    /// Counts a line of a kind that a program can cause any number of times. Returns whether it is reported.
     fn has_room(&mut self) -> bool {
         self.lines += 1;
         self.lines <= MOST_LINES
@@ -464,16 +470,16 @@ impl Inner {
 
     fn remark(&mut self, remark: Text) {
         if self.has_room() {
-            self.say_of(remark);
+            self.report_remark(remark);
         }
     }
 
-    fn say(&self, line: String) {
-        self.tell(Response::Said { actor: self.actor, line, stderr: false });
+    fn report_line(&self, line: String) {
+        self.report(Response::Said { actor: self.actor, line, stderr: false });
     }
 
-    fn say_of(&self, remark: Text) {
-        self.tell(Response::Remarked { actor: self.actor, remark });
+    fn report_remark(&self, remark: Text) {
+        self.report(Response::Remarked { actor: self.actor, remark });
     }
 
     fn is_busy(&self, frozen: bool) -> bool {
@@ -485,13 +491,13 @@ impl Inner {
     }
 }
 
-/// Whether a line has a word of beliefs and is none.
+/// Whether a line contains a keyword of beliefs.
 fn is_nearly_a_belief(line: &str) -> bool {
     line.split(|c: char| !c.is_ascii_alphabetic())
         .any(|word| matches!(word, "HOLDS" | "SHARES" | "WAITS" | "DROPS"))
 }
 
-/// Brings a connection on whenever there is something to do, until it is over.
+/// Pumps a connection whenever there is something to do, until it is over.
 async fn serve(shared: &Shared, id: u64) {
     poll_fn(|context| {
         let lives = shared.lock().serve(id, context);

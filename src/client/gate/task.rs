@@ -1,4 +1,5 @@
-//! The task of a gate: lets connections in, carries out what is asked, and looks whether the program is at rest.
+//! The task of a gate: accepts connections, carries out requests, and examines whether the program is at
+//! rest.
 
 use std::{
     future::poll_fn,
@@ -29,12 +30,12 @@ use crate::{
 
 /// The most connections that a program may have at once.
 const MOST_CONNECTIONS: usize = 256;
-/// How often a program is looked at until it is at rest. Real time.
+/// How often a program is examined until it is at rest. Real time.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// How long it is looked at so often, and how often then.
+/// How long it is examined so often, and how often after that.
 const LOOKS_CLOSELY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_millis(20);
-/// How long, in real time, is waited for the rest of a program that did not come to it in time before.
+/// How long, in real time, the gate waits for a program that did not come to rest in time before.
 const BUSY_RESTS_WITHIN: Duration = Duration::from_secs(1);
 const NO_CLOCK: Words = Words::new(
     "Lockstep: this program does not take the lesson clock (it is linked statically, perhaps): its own waits pass in \
@@ -46,10 +47,10 @@ const MANY_CONNECTIONS: Words = Words::new(
     "Lockstep 最多接受一个程序的 {} 个连接。",
 );
 
-/// The task that lets connections in, carries out what is asked, and looks whether the program is at rest.
+/// Accepts connections, carries out requests, and examines whether the program is at rest.
 pub(super) struct GateTask {
     pub(super) shared: Arc<Shared>,
-    /// Where the program finds its servers, and the links to these.
+    /// The sockets at which the program finds its servers, and the links to these.
     pub(super) arriving: Vec<std::net::TcpListener>,
     pub(super) links: Vec<InnerEnd>,
     pub(super) threads: Threads,
@@ -57,17 +58,18 @@ pub(super) struct GateTask {
     pub(super) errors: ErrorLog,
     pub(super) clock: LessonClock,
     pub(super) frozen: watch::Receiver<bool>,
-    /// After so much real time, nobody waits any longer for the program to come to rest: it computes, or does not read.
+    /// The real time after which the gate no longer waits for the program to rest: it computes, or does not
+    /// read.
     pub(super) rests_within: Duration,
-    /// What was reported last of the program.
+    /// The last report on the program.
     pub(super) reported: Option<Response>,
 }
 
-/// Since when a rest is waited for, and by how many.
+/// Since when a rest is waited for, and how many requests wait for it.
 pub(super) struct Settling {
     pub(super) since: Instant,
     pub(super) asked: usize,
-    /// Whatever happens meanwhile, it is looked then.
+    /// When the program is examined next, whatever happens meanwhile.
     pub(super) next_look: Instant,
 }
 
@@ -79,25 +81,25 @@ impl Default for Settling {
 }
 
 impl Settling {
-    /// How long until it is looked again: seldom, where somebody computes for long.
+    /// The pause before the next examination: longer if the program has been computing for long.
     pub(super) fn pause(&self) -> Duration {
         if self.since.elapsed() > LOOKS_CLOSELY { LOOK_SELDOM } else { LOOK_EVERY }
     }
 }
 
-/// A connection that a program has just made, and to which of its servers.
+/// The index of a server, and a connection that a program has just made to it.
 type Arrived = (usize, std::net::TcpStream);
 
-/// What was seen of a program. A connection that it has just made comes along.
+/// The result of an examination, with a connection that the program has just made.
 pub(super) enum ProgramState {
     AtRest,
     AtWork(Option<Arrived>),
-    /// As before, and nobody waits any longer.
+    /// The program is at work, and is not waited for any longer.
     Busy(Option<Arrived>),
 }
 
 impl GateTask {
-    pub(super) async fn keep(
+    pub(super) async fn run(
         mut self,
         listeners: Vec<TcpListener>,
         mut asked: mpsc::UnboundedReceiver<Request>,
@@ -108,7 +110,7 @@ impl GateTask {
         let output = Arc::clone(&self.shared.lock().output);
         let mut gone = false;
         loop {
-            let said = self.shared.lock().is_heard();
+            let said = self.shared.lock().is_output_read();
             let stands = *self.frozen.borrow() && self.exits.borrow().is_none();
             let looks = settling.is_some() && !stands;
             let next_look = settling.as_ref().map_or_else(Instant::now, |settling| settling.next_look);
@@ -116,7 +118,7 @@ impl GateTask {
                 accepted = accept(&listeners) => {
                     if let Ok((to, program)) = accepted {
                         next += 1;
-                        self.let_in(next, to, program, &mut connections);
+                        self.accept_connection(next, to, program, &mut connections);
                     } else {
                         tokio::time::sleep(LOOK_EVERY).await;
                     }
@@ -133,7 +135,7 @@ impl GateTask {
                 }
                 readable = output.readable(), if said => {
                     if readable.is_ok() {
-                        self.shared.lock().hear();
+                        self.shared.lock().read_output();
                         settling.get_or_insert_default();
                     }
                 }
@@ -172,14 +174,20 @@ impl GateTask {
                         && let Ok(program) = in_runtime(program)
                     {
                         next += 1;
-                        self.let_in(next, to, program, &mut connections);
+                        self.accept_connection(next, to, program, &mut connections);
                     }
                 }
             }
         }
     }
 
-    pub(super) fn let_in(&self, id: u64, to: usize, program: TcpStream, connections: &mut JoinSet<()>) {
+    pub(super) fn accept_connection(
+        &self,
+        id: u64,
+        to: usize,
+        program: TcpStream,
+        connections: &mut JoinSet<()>,
+    ) {
         let mut inner = self.shared.lock();
         let connecting: usize = inner.servers.iter().map(|server| server.connecting).sum();
         if inner.connections.len() + connecting >= MOST_CONNECTIONS {
@@ -193,7 +201,7 @@ impl GateTask {
         let (shared, link) = (Arc::clone(&self.shared), self.links[to].clone());
         connections.spawn(async move {
             let server = link.connect().await;
-            // A request is one small packet, and nobody shall wait for a second one.
+            // A request is one small packet, which must not wait for a second one.
             let _ = program.set_nodelay(true);
             if shared.lock().connected(id, to, program, server) {
                 serve(&shared, id).await;
@@ -207,20 +215,20 @@ impl GateTask {
         match request {
             Request::Do { op, .. } => {
                 let op = *op;
-                if !inner.let_go(op) {
+                if !inner.release_first(op) {
                     let why = "the program has closed the connection";
-                    inner.tell(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
+                    inner.report(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
                 }
             }
-            Request::Reach { .. } => inner.tell(Response::Reached),
-            // The program finds its way by itself.
+            Request::Reach { .. } => inner.report(Response::Reached),
+            // The program connects by itself.
             Request::Join { .. } | Request::Disconnected { .. } | Request::Settle => {}
         }
     }
 
-    /// Looks whether the program is at rest, and tells if it is. `connected` says whether it has ever connected: before that
-    /// nothing that is sent to it can bring it on, so one that waits for no time waits for something of its own, such as the
-    /// program that a wrapper starts.
+    /// Examines whether the program is at rest, and reports it if so. `connected`: whether the program has
+    /// ever connected. Before that, nothing that it is sent can make it continue, so if it waits for no time,
+    /// it waits for something of its own, such as the program that a wrapper starts.
     pub(super) fn look(&mut self, settling: &Settling, connected: bool) -> ProgramState {
         let frozen = *self.frozen.borrow();
         let exit = *self.exits.borrow();
@@ -231,12 +239,12 @@ impl GateTask {
         let (mut until, mut ended, mut busy) = (None, None, false);
         let mut arrived = None;
         let mut inner = shared.lock();
-        if !inner.is_heard() {
-            inner.hear();
+        if !inner.is_output_read() {
+            inner.read_output();
         }
         if let Some(exit) = exit {
-            // Its output may be kept open by somebody who outlives it: what is there now is all.
-            inner.hear_last();
+            // A process that outlives the program may keep its output open, so what is there now is all.
+            inner.read_last_output();
             if !inner.line.is_empty() {
                 inner.end_line();
             }
@@ -264,33 +272,33 @@ impl GateTask {
         }
         let refused: Vec<_> = inner.servers.iter_mut().filter_map(|server| server.refused.take()).collect();
         for (op, reply) in refused {
-            inner.tell(Response::Done { op, reply });
+            inner.report(Response::Done { op, reply });
         }
-        inner.sum_up();
-        self.errors.tell(&inner, exit.is_some());
+        inner.report_excess();
+        self.errors.report(&inner, exit.is_some());
         if self.reported.is_none()
             && exit.is_none()
-            && self.clock.page().is_some_and(|page| !self.threads.keep(&page))
+            && self.clock.page().is_some_and(|page| !self.threads.use_clock(&page))
         {
-            inner.say_of(NO_CLOCK.text(&[]));
+            inner.report_remark(NO_CLOCK.text(&[]));
         }
         let asks = inner.asks();
         let report = Response::Rests { actor: inner.actor, asks, until, ended, busy };
         if settling.asked > 0 || self.reported.as_ref() != Some(&report) {
-            inner.tell(report.clone());
+            inner.report(report.clone());
         }
         self.reported = Some(report);
         for _ in 0..settling.asked {
-            inner.tell(Response::Settled);
+            inner.report(Response::Settled);
         }
-        // Under the lock: whatever comes after this look wakes the keeper again.
+        // Under the lock, so that whatever happens after this examination wakes the task again.
         shared.awake.store(busy, Ordering::Relaxed);
         drop(inner);
         if busy { ProgramState::Busy(arrived) } else { ProgramState::AtRest }
     }
 }
 
-/// The next connection to any of them.
+/// The next connection to any of the sockets, and the index of that socket.
 async fn accept(listeners: &[TcpListener]) -> io::Result<(usize, TcpStream)> {
     poll_fn(|context| {
         for (to, listener) in listeners.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What the search needs of whoever carries orders out: nodes, the steps that can be taken from them, what a step touched,
-//! and how an order ended.
+//! The interface between the search and whatever carries orders out: nodes, the steps that can be taken from
+//! them, what a step touched, and how an order ended.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -15,33 +15,33 @@ use crate::{
 /// One step of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pick {
-    /// This actor makes its next move.
+    /// The actor makes its next move.
     Move(ActorId),
     /// Time passes to the next timer.
     Timer,
-    /// The client of this number runs again.
+    /// The client with this index is thawed.
     Thaw(usize),
-    /// The client of this number is killed.
+    /// The client with this index is killed.
     Crash(usize),
-    /// The client of this number is stopped.
+    /// The client with this index is frozen.
     Freeze(usize),
-    /// So many milliseconds pass although somebody could move: a key ends.
+    /// This many milliseconds pass although an actor could move, so that a key expires.
     Pass(u64),
-    /// An actor makes its next move on the server of this number, and the reply is lost.
+    /// An actor makes its next move on the server with this index, and the reply is lost.
     LoseReply(ActorId, usize),
-    /// The link of this client to this server is cut.
+    /// The link from a client to a server is cut.
     Cut(usize, usize),
-    /// It works again.
+    /// The link from a client to a server works again.
     Mend(usize, usize),
-    /// The server of this number is killed and started again.
+    /// The server with this index is killed and restarted.
     Restart(usize),
-    /// The clock of this server is set ahead by so many milliseconds.
+    /// The clock of a server is set ahead by this many milliseconds.
     Skew(usize, i64),
 }
 
 impl Pick {
-    /// Whose step it is, `A.`; a fault in words; nothing for time that passes. What a client would do is known only to who
-    /// carries it out.
+    /// The step in words: `A.` for a move, the fault for a fault, nothing if time passes. Which operation a
+    /// move carries out is known only to the explorer.
     pub(crate) fn words(self, scenario: &Scenario) -> String {
         let name = |actor: ActorId| &scenario.actors[actor.0 as usize].actor.name;
         match (self, self.choices(scenario).last()) {
@@ -52,12 +52,12 @@ impl Pick {
         }
     }
 
-    /// Whether nothing happens in it but that time passes.
+    /// Whether time passes in the step and nothing else happens.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Self::Timer | Self::Pass(_))
     }
 
-    /// The same as choices, which name clients and servers: one, or several that are made at once.
+    /// The step as choices, which name clients and servers: one, or several that are made together.
     pub(crate) fn choices(self, scenario: &Scenario) -> Vec<Choice> {
         let client = |n: usize| scenario.clients[n].name.clone();
         let server = |n: usize| scenario.lab().servers()[n].to_owned();
@@ -91,35 +91,36 @@ impl Pick {
     }
 }
 
-/// What a step read and changed: all that decides whether two steps commute.
+/// What a step read and changed: everything that decides whether two steps commute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepFootprint {
     pub actor: Option<ActorId>,
-    /// Whether it counts as touching everything: time, faults, commands that nothing is known about.
+    /// Whether the step counts as touching everything: time passes, there is a fault, or nothing is known of
+    /// the command.
     pub all: bool,
-    /// What it may have read: keys, with their server.
+    /// The keys that it may have read, each with its server.
     pub reads: Vec<Arc<str>>,
     pub writes: Vec<Arc<str>>,
-    /// The locks that its actor began to hold, as it believes.
+    /// The locks that its actor began to believe that it holds.
     pub begins: Vec<String>,
-    /// The locks that its actor no longer holds, as it believes.
+    /// The locks that its actor ceased to believe that it holds.
     pub ends: Vec<String>,
-    /// The invariants whose truth it may have changed.
-    pub shows: Vec<usize>,
+    /// The invariants whose value it may have changed.
+    pub invariants: Vec<usize>,
 }
 
 impl StepFootprint {
-    /// What touches everything.
+    /// The footprint of a step that touches everything.
     pub fn everything() -> Self {
         Self { all: true, ..Self::default() }
     }
 
-    /// Whether two steps, one right after the other, could not be exchanged: the second would not have been the same
-    /// step, or an invariant would have seen something else.
+    /// Whether two consecutive steps must not be exchanged: the second might not have been the same step, or
+    /// an invariant might have had another value.
     ///
     /// Steps commute if neither wrote what the other read or wrote (Godefroid, "Partial-Order Methods for the
-    /// Verification of Concurrent Systems", LNCS 1032, 1996, section 3). Two that begin to hold one lock make two
-    /// holders in either order; one that begins and one that ends do so only in one.
+    /// Verification of Concurrent Systems", LNCS 1032, 1996, section 3). Two steps that begin to hold the
+    /// same lock make two holders in either order; one that begins and one that ends do so only in one order.
     pub fn depends_on(&self, other: &Self) -> bool {
         self.all
             || other.all
@@ -129,7 +130,7 @@ impl StepFootprint {
             || meet(&self.reads, &other.writes)
             || meet(&self.begins, &other.ends)
             || meet(&self.ends, &other.begins)
-            || meet(&self.shows, &other.shows)
+            || meet(&self.invariants, &other.invariants)
     }
 }
 
@@ -140,62 +141,65 @@ fn meet<T: PartialEq>(one: &[T], other: &[T]) -> bool {
 /// An invariant that an order broke.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// Which one: an index into the scenario's, or one behind them for what the user asked.
+    /// The index of the invariant in the scenario, where those that the user added come last.
     pub invariant: usize,
-    /// The ways in which it did: of each the steps of the order that make it, by their positions in it; whatever these depend
-    /// on comes before them. No step where it was broken before the first.
+    /// The ways in which the order broke it. Each lists the steps that break it together, by their positions
+    /// in the order; the steps that these depend on come before them. A way without steps means that it was
+    /// broken before the first step.
     pub ways: Vec<Vec<usize>>,
 }
 
 impl Broken {
-    /// As the lesson has them.
+    /// The source texts of broken invariants.
     pub(crate) fn names(broken: &[Self], scenario: &Scenario) -> BTreeSet<String> {
         broken.iter().map(|broken| scenario.invariants[broken.invariant].never.to_string()).collect()
     }
 }
 
-/// Why an order does not end with everybody at the end of their program, other than those whom a fault killed.
+/// Why an order ended although a program whose client no fault killed did not finish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stuck {
-    /// A program met a reply that it does not handle, or a loop reached its bound.
+    /// A program got a reply that it does not handle, or a loop reached its bound.
     GaveUp,
-    /// Somebody waits, and the session of a client that crashed has not ended: the search does not go on to its end.
+    /// An actor waits, and the session of a crashed client has not ended. The search does not continue to its
+    /// end.
     SessionLasts,
-    /// Somebody waits for a notification that nobody is left to bring about.
+    /// An actor waits for a notification that no other actor will bring about.
     LostWakeup,
-    /// Somebody waits for what no continuation ever brings about.
+    /// An actor waits for something that no continuation brings about.
     Deadlock,
-    /// Time passes, and everything comes to be as it was: they can go on so for ever, although other orders end.
+    /// Time passes and the same state recurs: this can go on forever, although other orders end.
     Livelock,
 }
 
 /// How an order ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
-    /// Locks, counters, values, who did not come to an end.
+    /// Locks, counters, values, and unfinished programs.
     pub outcome: Arc<Outcome>,
-    /// Whether somebody could still have moved when the bound was reached.
+    /// Whether an actor could still have moved when the bound was reached.
     pub cut: bool,
-    /// Where it is over, whether anybody did not get to the end.
+    /// If the order is over: why a program did not finish, if one did not.
     pub stuck: Option<Stuck>,
-    /// What it broke, each invariant once.
+    /// The broken invariants, each once.
     pub broken: Vec<Broken>,
 }
 
-/// Carries out steps. A node stands for all that has happened up to it, and one can go back to it.
+/// Carries out steps. A node stands for everything that has happened up to it, and the search can return to
+/// it.
 pub trait Explorer {
     type Node: Clone + Send;
 
     /// The node where every order begins.
     fn begin(&mut self) -> Result<Self::Node, ExploreError>;
 
-    /// What can be done next, in a fixed order; nothing where the order is over or cut.
+    /// The steps that are possible next, in a fixed order. Empty if the order is over or cut.
     fn picks(&self, node: &Self::Node) -> Vec<Pick>;
 
     /// Takes a step from any node.
     fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, StepFootprint), ExploreError>;
 
-    /// What the order that ends here came to.
+    /// How the order that leads to the node ended.
     fn ending(&mut self, node: &Self::Node) -> Result<Ending, ExploreError>;
 }

@@ -1,4 +1,4 @@
-//! All states of a small search and the steps between them, to be looked at and walked through.
+//! All states of a small search and the steps between them, to be inspected and walked through.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use crate::{
     log::{Event, EventKind, KeyValue, Log, OpId},
 };
 
-/// So many states can be looked at one by one.
+/// The most states that can be inspected one by one.
 pub const MOST_STATES: usize = 60;
 
-/// The first state is where every order begins.
+/// Every order begins in the first state.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StateGraph {
     pub states: Vec<StateNode>,
-    /// What happens before anybody moves.
+    /// The events before the first move.
     pub beginning: Vec<Event>,
 }
 
@@ -22,16 +22,16 @@ pub struct StateGraph {
 pub struct StateNode {
     pub servers: Vec<ServerContents>,
     pub clients: Vec<ClientPlace>,
-    /// The invariants that are broken here, or were on the way, by their numbers.
+    /// The invariants that are broken here or were on the way, by index.
     pub broken: Vec<usize>,
-    /// None where orders end.
+    /// Empty where orders end.
     pub steps: Vec<StateStep>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerContents {
     pub name: String,
-    /// Each with how long it has left, where it ends by itself.
+    /// Each key with its value, and the time that it has left if it expires.
     pub keys: Vec<(String, KeyValue, Option<Duration>)>,
 }
 
@@ -39,14 +39,14 @@ pub struct ServerContents {
 pub struct ClientPlace {
     pub name: String,
     pub place: Whereabouts,
-    /// The locks that it holds, as it believes.
+    /// The locks that the client believes it holds.
     pub holds: Vec<String>,
     pub frozen: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Whereabouts {
-    /// Before an operation, by its label.
+    /// About to carry out an operation, given by its label.
     Before(String),
     Waits(Duration),
     Finished,
@@ -55,17 +55,18 @@ pub enum Whereabouts {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateStep {
-    /// `A.check`, `freeze A`, `+1.9 s`.
+    /// The step in words: `A.check`, `freeze A`, `+1.9 s`.
     pub words: String,
-    /// The state that it leads to.
+    /// The index of the state that it leads to.
     pub to: usize,
-    /// What happens in it, in the time of the state that it leaves.
+    /// The events of the step, in the time of the state that it leaves.
     pub events: Vec<Event>,
     pub takes: Duration,
 }
 
 impl StateGraph {
-    /// What happens on a way through the states, each step given by its state and its place there.
+    /// The log of a path through the states, each step given by the index of its state and its own index
+    /// there.
     pub fn log(&self, way: &[(usize, usize)]) -> Log {
         let mut log = Log::new();
         log.extend(self.beginning.iter().cloned());
@@ -74,7 +75,7 @@ impl StateGraph {
             let Some(step) = self.states.get(*state).and_then(|state| state.steps.get(*step)) else { break };
             log.extend(step.events.iter().cloned().map(|mut event| {
                 event.at = began + event.at.since(LessonTime::ZERO);
-                // A step makes one move.
+                // A step makes at most one move, so its position serves as the id of the operation.
                 if let EventKind::Sent { op, .. } | EventKind::Replied { op, .. } = &mut event.kind {
                     *op = OpId(n as u64);
                 }

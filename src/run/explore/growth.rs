@@ -1,4 +1,4 @@
-//! How a graph of states grows while it is gone through.
+//! How a graph of states grows during a search.
 
 use std::{
     collections::BTreeMap,
@@ -10,49 +10,52 @@ use super::{
     states::{Graph, StateSpace, bits},
 };
 
-/// Counting orders while a search goes on may take so small a part of it.
+/// Orders are counted again after this many times as long as the last count took.
 const SEARCH_FOR_EACH_COUNT: u32 = 50;
 
-/// How far a space is that finds states before they are gone on from.
-pub(crate) struct Ahead {
-    /// Which part of the known steps was taken.
+/// The progress of a state space that finds states before the search expands them.
+pub(crate) struct SpaceProgress {
+    /// The share of the known steps that were taken.
     pub(crate) done: f64,
     pub(crate) layers: Vec<Layer>,
     pub(crate) shortest_of: BTreeMap<usize, Vec<Pick>>,
 }
 
-/// How a graph grows while it is gone through.
+/// How a graph grows during a search.
 pub(crate) struct Growth {
     layers: Vec<Layer>,
-    /// Where the states of the layer end that is gone on from, and how many steps from the beginning these are.
+    /// Where the states of the layer that is being expanded end, and how many steps from the beginning they
+    /// are.
     end: usize,
     steps: usize,
-    /// The invariants that are broken in any state, and those of which an order is known.
+    /// The invariants that are broken in any state, and those for which an order is known, one bit each.
     broken: u64,
-    told: u64,
+    reported: u64,
     shortest_of: BTreeMap<usize, Vec<Pick>>,
-    /// When orders are counted again, and what that gave last: all, and those that break something.
+    /// When orders are to be counted again, and the result of the last count: all, and those that break
+    /// something.
     count_at: Duration,
     orders: (u128, u128),
 }
 
 impl Growth {
-    /// With the first state, in which these are broken.
+    /// Starts with the first state, in which these invariants are broken.
     pub(crate) fn from(broken: u64) -> Self {
         let layers = vec![Layer { states: 1, broken: u64::from(broken != 0) }];
         let shortest_of = BTreeMap::new();
         let count_at = Duration::ZERO;
-        Self { layers, end: 1, steps: 0, broken, told: 0, shortest_of, count_at, orders: (0, 0) }
+        Self { layers, end: 1, steps: 0, broken, reported: 0, shortest_of, count_at, orders: (0, 0) }
     }
 
-    /// Adds a state that was found from the layer that is gone on from.
+    /// Adds a state that was found from the layer that is being expanded.
     pub(crate) fn add(&mut self, broken: u64) {
         Layer::add(&mut self.layers, self.steps + 1, broken != 0);
         self.broken |= broken;
     }
 
-    /// So many states were gone on from, of so many that are known: those that were found first come first.
-    pub(crate) fn went_on_from(&mut self, at: usize, known: usize) {
+    /// Notes that `at` of `known` states have been expanded. States are expanded in the order in which they
+    /// were found.
+    pub(crate) fn note_expanded(&mut self, at: usize, known: usize) {
         if at == self.end {
             (self.end, self.steps) = (known, self.steps + 1);
         }
@@ -65,14 +68,14 @@ impl Growth {
         at: usize,
         wall: Duration,
     ) -> Result<Progress, ExploreError> {
-        let new = self.broken & !self.told;
+        let new = self.broken & !self.reported;
         if new != 0 {
             let sorted = graph.topological_order();
             for invariant in bits(new) {
                 let found = graph.shortest(space, &sorted, 1 << invariant)?;
                 self.shortest_of.extend(found.map(|(order, _)| (invariant, order)));
             }
-            self.told = self.broken;
+            self.reported = self.broken;
         }
         if wall >= self.count_at {
             let counting = Instant::now();
@@ -90,8 +93,8 @@ impl Growth {
             wall,
             ..Progress::default()
         };
-        Ok(match space.ahead() {
-            Some(Ahead { done, layers, shortest_of }) => {
+        Ok(match space.progress() {
+            Some(SpaceProgress { done, layers, shortest_of }) => {
                 let states = layers.iter().map(|layer| layer.states).sum();
                 Progress { states, shortest_of, layers, done, ..progress }
             }
@@ -100,7 +103,7 @@ impl Growth {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+#[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
 fn share(done: usize, known: usize) -> f64 {
     done as f64 / known.max(1) as f64
 }

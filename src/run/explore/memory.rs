@@ -4,19 +4,20 @@ use std::time::{Duration, Instant};
 
 use crate::lab::own_memory;
 
-/// How much memory a search takes: what this process has in memory more than at first, or what is known to be kept where that is
-/// more, or the system does not tell.
+/// Measures how much memory a search takes: the growth of this process's memory, or the size of the data that
+/// is known to be kept if that is more or the system does not report the former.
 pub(crate) struct Memory {
     before: Option<u64>,
-    /// When it was looked at last, and how much more it was.
+    /// When memory was measured last, and how much it had grown.
     looked: Instant,
     grown: usize,
 }
 
 impl Memory {
-    /// The most that a search may take.
+    /// The most bytes that a search may take.
     pub(crate) const MOST: usize = 1 << 30;
-    /// What a process takes more in any case, for code that it has not run before and what its allocator keeps at hand.
+    /// The growth of any process, for code that it has not run before and what its allocator keeps in
+    /// reserve.
     const SLACK: usize = 32 << 20;
     const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -30,7 +31,8 @@ impl Memory {
         self.grown = usize::try_from(grown.unwrap_or(0)).unwrap_or(usize::MAX);
     }
 
-    /// In bytes, where so much is known to be kept, and counting will take so much.
+    /// The bytes that the search takes, if `kept` bytes are known to be kept and counting will take
+    /// `counting` bytes.
     pub(crate) fn taken(&mut self, kept: usize, counting: usize) -> usize {
         self.look();
         self.grown.saturating_sub(Self::SLACK).max(kept) + counting
@@ -46,10 +48,10 @@ mod tests {
     use super::Memory;
 
     #[test]
-    fn what_is_in_memory_counts_although_nobody_knows_that_it_is_kept() {
+    fn resident_memory_counts_even_if_not_known_to_be_kept() {
         const HELD: usize = 3 * Memory::SLACK;
         let mut memory = Memory::new();
-        // Elsewhere than on Linux it is what is known to be kept.
+        // Elsewhere than on Linux, only the data that is known to be kept counts.
         if memory.before.is_none() {
             return;
         }

@@ -1,17 +1,18 @@
-//! Exploring: every order in which the clients of a variant can make their moves, on the real server; how many break an
-//! invariant, and the shortest that does.
+//! Exploring: every order in which the clients of a variant can make their moves, on the real server; how
+//! many break an invariant, and the shortest that does.
 //!
-//! | file | idea |
+//! | file | contents |
 //! |---|---|
 //! | `explorer.rs` | what can be explored: nodes, steps, what a step touched |
-//! | `states.rs` | every state once; orders are counted as paths through them |
-//! | `search.rs` | depth first, one order of each trace: where states cannot be told apart or not be put back |
+//! | `states.rs` | the search by states: every state once; orders are counted as paths through them |
+//! | `recurrence.rs` | states that recur: whether orders that were cut could still end |
+//! | `search.rs` | the search by orders, depth first, one order of each trace: for states that cannot be restored |
 //! | `trace.rs` | equivalent orders: how many, and the first of them |
 //! | `workers.rs` | several searches at once |
-//! | `growth.rs`, `memory.rs` | how the states grow, and what they take |
+//! | `growth.rs`, `memory.rs` | how the states grow, and how much memory they take |
 //! | `graph.rs` | all states of a small search, to be walked through |
-//! | `progress.rs` | how far they are |
-//! | `found.rs` | what was found, in the lesson's names |
+//! | `progress.rs` | the progress of a search |
+//! | `results.rs` | the findings, in the lesson's terms |
 
 pub(crate) mod execution;
 pub(crate) mod explorer;
@@ -48,41 +49,41 @@ use crate::{
     text::{Text, both},
 };
 
-/// What is looked for, and how far.
+/// What to look for, and how far.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each can be switched off by itself")]
 pub struct Bounds {
-    /// An order is cut after so many moves; [`MOST_MOVES`] at most.
+    /// The number of moves after which an order is cut; [`MOST_MOVES`] at most.
     pub moves: usize,
     /// The faults that an order may have.
     pub faults: Vec<MayFail>,
-    /// How many of them, at most.
+    /// The most faults of one order.
     pub most_faults: usize,
-    /// How often time may pass although somebody could move.
+    /// How often time may pass although an actor could move.
     pub slow: usize,
-    /// What must not be so after any step, beside what the lesson has.
+    /// A condition that must not hold after any step, in addition to the lesson's invariants.
     pub never: Option<Expr>,
     /// Whether only one order of each trace is carried out.
     pub prune: bool,
-    /// Whether the beginning that orders share is carried out once.
+    /// Whether the beginning that orders share is carried out only once.
     pub share: bool,
-    /// Whether clients that nothing tells apart stand for each other where orders are counted by states.
+    /// Whether interchangeable clients stand for each other if orders are counted by states.
     pub symmetry: bool,
-    /// Whether all states are told, where orders are counted by states and these are few.
+    /// Whether to return all states, if orders are counted by states and these are few.
     pub graph: bool,
-    /// Whether programs run in Lockstep's own process where that is enough.
+    /// Whether programs run inside Lockstep where that suffices.
     pub in_process: bool,
-    /// How many search at once, each on a lab of its own.
+    /// The number of concurrent searches, each on a lab of its own.
     pub workers: usize,
-    /// How long confirming the shortest order may take once the search was stopped; it is left out where it takes
-    /// longer. `None`: as long as it takes.
+    /// How long confirming the shortest order may take after the search was stopped; if it takes longer, the
+    /// order is left out. `None`: no limit.
     pub confirmed_within: Option<Duration>,
-    /// The longest that the whole may take.
+    /// The longest time that the whole exploration may take.
     pub longest: Duration,
 }
 
 impl From<&Explore> for Bounds {
-    /// As a lesson has them.
+    /// The bounds that a lesson sets.
     fn from(explore: &Explore) -> Self {
         Self {
             moves: explore.moves.unwrap_or(MOVES),
@@ -126,7 +127,7 @@ pub enum ExploreError {
          {second}"
     )]
     Strayed { operation: String, first: String, second: String },
-    /// A program from outside did something else when the same moves were made again.
+    /// An external program did something else when the same moves were repeated.
     #[error("{}", .0.en)]
     NotRepeated(Text),
     #[error("{}", .0.en)]
@@ -146,7 +147,7 @@ pub enum ExploreError {
     /// A fault that orders of this variant cannot have.
     #[error("--fault: {}", .0.en)]
     Fault(Text),
-    /// What was found in process did not happen with client processes, which must not be.
+    /// A finding of the search inside Lockstep was not confirmed by client processes, which must not happen.
     #[error(
         "the order {order} broke an invariant, or left somebody stuck, when it was explored, and did not when it was carried \
          out again with client processes: one of the two is wrong, so nothing is claimed"
@@ -164,8 +165,8 @@ pub(crate) fn estimated_time(seconds: f64) -> Text {
     }
 }
 
-/// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
-/// found by then is kept.
+/// Explores all orders. `watch` is called with the progress about ten times a second, and ends the search by
+/// breaking: what was found by then is kept.
 pub async fn explore(
     scenario: &Scenario,
     options: &LabOptions,
@@ -183,7 +184,7 @@ pub async fn explore(
         let (each, stuck) = (explored.each.clone(), explored.stuck.clone());
         let confirmed = Box::pin(results::confirmed(scenario, options, each, stuck));
         let confirmed = match bounds.confirmed_within {
-            // Nothing is claimed that was not confirmed.
+            // A finding that was not confirmed is not reported.
             Some(within) if !explored.complete && !explored.full => {
                 tokio::time::timeout(within, confirmed).await.ok().transpose()?
             }
@@ -201,18 +202,18 @@ pub async fn explore(
     Ok(explored)
 }
 
-/// The scenario with what the user wants never to be so as one more of its invariants.
+/// The scenario with the user's condition as an additional invariant.
 fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.invariants.extend(bounds.never.iter().cloned().map(so));
     scenario
 }
 
-/// How many orders there are of the moves of clients that make so many each, cut after `most` moves: for `N`
-/// clients of `k` moves and no cut, `(Nk)!/(k!)^N`.
+/// The number of orders of the moves of clients that make the given numbers of moves, cut after `most` moves:
+/// for `N` clients of `k` moves and no cut, `(Nk)!/(k!)^N`.
 pub fn count(moves: &[usize], most: usize) -> f64 {
     let length = moves.iter().sum::<usize>().min(most);
-    // ways[m]: orders of m moves of the clients so far.
+    // ways[m]: the number of orders of m moves of the clients so far.
     let mut ways = vec![0.0; length + 1];
     ways[0] = 1.0;
     for own in moves {

@@ -1,4 +1,4 @@
-//! How far a search is.
+//! The progress of a search.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,19 +11,19 @@ use crate::{lesson::Scenario, text::Text};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     pub tried: u64,
-    /// Where states are searched: how many were gone on from.
+    /// In a search by states: the number of expanded states.
     pub states: u64,
-    /// Orders that were not, because they are sure to come to the same as one that was.
+    /// Orders that were not carried out because they are equivalent to one that was.
     pub pruned: u128,
-    /// Orders of both that broke an invariant.
+    /// Orders of both kinds that broke an invariant.
     pub violations: u128,
-    /// Where states are searched: the orders that have come to an end so far, as they were counted last.
+    /// In a search by states: the number of orders that have ended so far, as of the last count.
     pub orders: u128,
-    /// The shortest way so far to break an invariant, by its number; not confirmed yet.
+    /// The shortest order so far that breaks an invariant, by the invariant's index; not confirmed yet.
     pub shortest_of: BTreeMap<usize, Vec<Pick>>,
-    /// Where states are searched: those that are known so many steps from where orders begin.
+    /// In a search by states: the known states, by their number of steps from the beginning.
     pub layers: Vec<Layer>,
-    /// Which part of the whole is done, from 0 to 1; an estimate.
+    /// The share of the whole that is done, from 0 to 1; an estimate.
     pub done: f64,
     /// Why orders cannot be counted by states.
     pub one_by_one: Option<Text>,
@@ -31,16 +31,16 @@ pub struct Progress {
     pub wall: Duration,
 }
 
-/// The states that are first come to in so many steps.
+/// The states that are first reached after a certain number of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layer {
     pub states: u64,
-    /// Of these, how many in which an invariant is broken.
+    /// The number of these in which an invariant is broken.
     pub broken: u64,
 }
 
 impl Layer {
-    /// Adds a state so many steps from the beginning.
+    /// Adds a state that is `steps` steps from the beginning.
     pub(crate) fn add(layers: &mut Vec<Self>, steps: usize, broken: bool) {
         layers.resize(layers.len().max(steps + 1), Self::default());
         layers[steps].states += 1;
@@ -53,7 +53,7 @@ impl Layer {
 pub struct ShortestSoFar {
     /// What it breaks, in the lesson's words.
     pub says: Text,
-    /// Who moves (`A.`), and faults.
+    /// The actors that move (`A.`), and faults.
     pub moves: Vec<String>,
 }
 
@@ -69,25 +69,25 @@ impl Progress {
         so_far.collect()
     }
 
-    /// A shorter way to break an invariant, if it is.
+    /// Keeps an order that breaks an invariant if it is shorter than the known one.
     pub(crate) fn offer(&mut self, invariant: usize, order: Vec<Pick>) {
         if self.shortest_of.get(&invariant).is_none_or(|known| is_shorter(&order, known)) {
             self.shortest_of.insert(invariant, order);
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+    #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
     pub fn rate(&self) -> f64 {
         self.tried.max(self.states) as f64 / self.wall.as_secs_f64().max(0.001)
     }
 
-    /// Orders that will have been carried out at the end, about.
-    #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+    /// The approximate number of orders that will have been carried out at the end.
+    #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
     pub fn total(&self) -> f64 {
         self.tried as f64 / self.done.max(1e-9)
     }
 
-    /// The time that is left, about.
+    /// The approximate time that is left, or `None` before anything is done.
     pub fn left(&self) -> Option<Duration> {
         let spent = self.wall.as_secs_f64();
         let left = spent / self.done.max(1e-9) - spent;

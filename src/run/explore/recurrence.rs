@@ -1,33 +1,34 @@
-//! Which states come again and again: of orders that were cut, whether they could still come to an end.
+//! States that recur: whether orders that were cut could still end.
 
 use super::{
     explorer::Stuck,
     states::{Graph, Recurring, StateSpace, States, id},
 };
 
-/// The states without the moves that are left, and which of them lead where.
+/// The states without the moves that are left, and which of these lead where.
 pub(crate) struct Recurrence {
-    /// By state.
+    /// The index of each state without its moves.
     of: Vec<u32>,
-    /// From where some order gets everybody to the end, or nobody knows, because it was never gone on from.
+    /// Whether some order from there on lets all programs finish, or this is unknown because it was never
+    /// expanded.
     may_end: Vec<bool>,
-    /// Where an order can come to again, time having passed on the way.
-    comes_again: Vec<bool>,
+    /// Whether an order can return there, with time passing on the way.
+    recurs: Vec<bool>,
 }
 
-/// Which numbers follow each number.
-struct Follows {
+/// The successors of each node of a graph.
+struct SuccessorLists {
     starts: Vec<u32>,
-    /// With whether time passes on the way.
+    /// Each with whether time passes on the way.
     all: Vec<(u32, bool)>,
 }
 
-impl Follows {
+impl SuccessorLists {
     fn of(&self, n: usize) -> &[(u32, bool)] {
         &self.all[self.starts[n] as usize..self.starts[n + 1] as usize]
     }
 
-    /// From steps that are sorted by where they come from.
+    /// Builds it from steps that are sorted by their origin.
     fn sorted(count: usize, steps: &[(u32, u32, bool)]) -> Self {
         let starts = (0..=count).map(|n| id(steps.partition_point(|(from, ..)| (*from as usize) < n)));
         Self { starts: starts.collect(), all: steps.iter().map(|(_, to, is_time)| (*to, *is_time)).collect() }
@@ -40,20 +41,20 @@ impl Recurrence {
         let mut flags = Vec::with_capacity(graph.states.len());
         let mut of = Vec::with_capacity(graph.states.len());
         for state in 0..graph.states.len() {
-            let Recurring { state, goes_on, disturbed } = space.recurring(graph.states.get(state));
+            let Recurring { state, has_moves_left, has_fault } = space.recurring(graph.states.get(state));
             let kinds = kinds.get_or_insert_with(|| States::of(&state));
             of.push(id(kinds.insert(&state)));
-            flags.push((goes_on, disturbed));
+            flags.push((has_moves_left, has_fault));
         }
         let count = kinds.map_or(0, |kinds| kinds.len());
-        // Where not all is known that may follow, anything may.
+        // A node whose successors are not all known may lead anywhere.
         let (mut may_end, mut known) = (vec![false; count], vec![false; count]);
         let mut steps = Vec::with_capacity(graph.steps());
         for (state, kind) in of.iter().enumerate() {
             for edge in graph.edges_of(state) {
-                let (goes_on, disturbed) = flags[state];
-                known[*kind as usize] |= goes_on;
-                steps.push((*kind, of[edge.to as usize], graph.pick(*edge).is_time() && !disturbed));
+                let (has_moves_left, has_fault) = flags[state];
+                known[*kind as usize] |= has_moves_left;
+                steps.push((*kind, of[edge.to as usize], graph.pick(*edge).is_time() && !has_fault));
             }
         }
         for end in graph.ends.iter().filter(|end| !end.cut) {
@@ -66,12 +67,12 @@ impl Recurrence {
         }
         steps.sort_unstable();
         steps.dedup();
-        let follows = Follows::sorted(count, &steps);
+        let follows = SuccessorLists::sorted(count, &steps);
         for (from, to, _) in &mut steps {
             std::mem::swap(from, to);
         }
         steps.sort_unstable();
-        let before = Follows::sorted(count, &steps);
+        let before = SuccessorLists::sorted(count, &steps);
         drop(steps);
         let mut left: Vec<usize> = (0..count).filter(|kind| may_end[*kind]).collect();
         while let Some(kind) = left.pop() {
@@ -88,23 +89,20 @@ impl Recurrence {
                 times[*component as usize] |= *is_time && *component == components[*next as usize];
             }
         }
-        Self {
-            comes_again: components.iter().map(|component| times[*component as usize]).collect(),
-            of,
-            may_end,
-        }
+        Self { recurs: components.iter().map(|component| times[*component as usize]).collect(), of, may_end }
     }
 
-    /// What is known of orders that were cut in a state.
+    /// What is known of orders that were cut in a state: that they cannot end, or that they can go round
+    /// forever.
     pub(crate) fn stuck(&self, state: usize) -> Option<Stuck> {
         let kind = self.of[state] as usize;
-        let livelock = self.comes_again[kind].then_some(Stuck::Livelock);
+        let livelock = self.recurs[kind].then_some(Stuck::Livelock);
         if self.may_end[kind] { livelock } else { Some(Stuck::Deadlock) }
     }
 }
 
 /// The strongly connected component of each node (Tarjan 1972), without recursion.
-fn components(steps: &Follows) -> Vec<u32> {
+fn components(steps: &SuccessorLists) -> Vec<u32> {
     const NEW: u32 = u32::MAX;
     let count = steps.starts.len() - 1;
     let (mut index, mut low) = (vec![NEW; count], vec![0; count]);
@@ -148,12 +146,12 @@ fn components(steps: &Follows) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Follows;
+    use super::SuccessorLists;
 
     #[test]
-    fn what_comes_again_is_one_component() {
+    fn a_cycle_is_one_component() {
         let steps = [(0, 1, false), (1, 2, false), (2, 1, false), (2, 3, false), (4, 0, false)];
-        let found = super::components(&Follows::sorted(5, &steps));
+        let found = super::components(&SuccessorLists::sorted(5, &steps));
         assert_eq!(found[1], found[2]);
         let mut apart = vec![found[0], found[1], found[3], found[4]];
         apart.sort_unstable();

@@ -1,4 +1,5 @@
-//! What was found, in the lesson's names, and the shortest violation carried out again with client processes.
+//! The findings of a search in the lesson's terms, and the confirmation of the shortest violations with
+//! client processes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,51 +20,52 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Explored {
     pub tried: u64,
-    /// Orders that were not, because they are sure to come to the same as one that was.
+    /// Orders that were not carried out because they are equivalent to one that was.
     pub pruned: u128,
-    /// Where orders were counted by states: how many states there are, and the steps between them.
+    /// If orders were counted by states: the number of states, and of the steps between them.
     pub states: u64,
     pub transitions: u64,
-    /// States that were found and not gone on from.
+    /// States that were found and not expanded.
     pub states_left: u64,
-    /// How many bytes states and steps took, counting included.
+    /// The bytes that states and steps took, counting included.
     pub bytes: u64,
-    /// Whether the search ended because they took as much as they may.
+    /// Whether the search ended because these reached their limit.
     pub full: bool,
-    /// All states, where they were asked for and are few.
+    /// All states, if they were asked for and are few.
     pub graph: Option<StateGraph>,
     /// Why orders could not be counted by states.
     pub one_by_one: Option<Text>,
-    /// Orders of both that were cut at the bound.
+    /// Orders, tried or pruned, that were cut at the bound.
     pub cut: u128,
-    /// Orders of both that broke something.
+    /// Orders, tried or pruned, that broke an invariant.
     pub violations: u128,
-    /// What was broken, and by how many orders.
+    /// The broken invariants, and the number of orders that broke each.
     pub broken: Vec<(String, u128)>,
-    /// The same, with the shortest order of each; where the search was stopped, as far as there was time to confirm it.
+    /// The same, with the shortest order of each. If the search was stopped, only those that there was time
+    /// to confirm.
     pub each: Vec<BrokenInvariant>,
-    /// Orders that do not end with everybody at the end of their program.
+    /// Orders that ended although a program did not finish.
     pub stuck: Vec<StuckOrders>,
-    /// What came of the orders, the most frequent first.
+    /// The outcomes of the orders, the most frequent first.
     pub outcomes: Vec<OutcomeSeen>,
-    /// The shortest way to break something.
+    /// The shortest order that breaks an invariant.
     pub shortest: Option<CarriedOut>,
-    /// Why that breaks it, as far as it is known.
+    /// Why that order breaks it, as far as it is known.
     pub why: Option<Text>,
     /// Whether the search came to its end, rather than being stopped.
     pub complete: bool,
-    /// Real time, starting and ending the servers included.
+    /// The real time, including starting and stopping the servers.
     pub wall: Duration,
     pub searching: Duration,
 }
 
 impl Explored {
-    /// How many orders there are, carried out or not.
+    /// The number of orders, carried out or not.
     pub fn orders(&self) -> u128 {
         self.pruned.saturating_add(u128::from(self.tried))
     }
 
-    /// Whether in some orders somebody waits for ever, or for what was not looked at.
+    /// Whether in some orders an actor waits forever, or for something that was not explored.
     pub fn never_ends(&self) -> bool {
         self.stuck.iter().any(|kind| kind.stuck != Stuck::GaveUp)
     }
@@ -80,22 +82,22 @@ pub struct OutcomeSeen {
 /// An invariant that was broken.
 #[derive(Debug, Clone)]
 pub struct BrokenInvariant {
-    /// Its number among those of the scenario.
+    /// The index of the invariant in the scenario.
     pub invariant: usize,
-    /// As the lesson writes it.
+    /// Its source text in the lesson.
     pub name: String,
     pub orders: u128,
-    /// Its shortest order, confirmed.
+    /// The shortest order that breaks it, confirmed.
     pub shortest: Option<CarriedOut>,
-    /// Why that order breaks it, or from where on it cannot but break it.
+    /// Why that order breaks it, or from where on that was unavoidable.
     pub why: Option<Text>,
     pub unavoidable: Option<Unavoidable>,
-    /// What is to be confirmed.
+    /// The order to be confirmed.
     pub(crate) choices: Vec<Choice>,
 }
 
 impl Unavoidable {
-    /// The move, and what could still come of the orders before it.
+    /// A sentence that names the move, and says how many of the orders from before it go wrong.
     pub(crate) fn text(&self, order: &CarriedOut) -> Option<Text> {
         let Some(step) = self.step else {
             return Some(both!(
@@ -103,7 +105,7 @@ impl Unavoidable {
                 "无法避免：所有顺序都会出错。"
             ));
         };
-        let made = made(&order.moves, step)?;
+        let made = occurrence(&order.moves, step)?;
         let Some(share) = self.before else {
             return Some(both!(
                 "At the latest after {made} it could not be avoided any more: all orders that go on from there go wrong.",
@@ -123,8 +125,8 @@ impl Unavoidable {
     }
 }
 
-/// A move, and which time of several it is.
-fn made(moves: &[String], step: usize) -> Option<Text> {
+/// A move and, if it occurs several times, which occurrence this is.
+fn occurrence(moves: &[String], step: usize) -> Option<Text> {
     let made = moves.get(step)?;
     let times = |moves: &[String]| moves.iter().filter(|one| *one == made).count();
     let (time, all) = (times(&moves[..=step]), times(moves));
@@ -142,17 +144,17 @@ pub struct StuckOrders {
     pub orders: u128,
     /// What that means, in words.
     pub says: Text,
-    /// The first of them.
+    /// The first of these orders.
     pub first: Vec<Choice>,
-    /// The same, confirmed; where the search was stopped, as far as there was time for it.
+    /// The first order, confirmed. If the search was stopped, only if there was time for it.
     pub order: Option<CarriedOut>,
-    /// Why that one comes to it, or from where on it cannot but do so.
+    /// Why that order gets stuck, or from where on that was unavoidable.
     pub why: Option<Text>,
     pub unavoidable: Option<Unavoidable>,
 }
 
 impl Stuck {
-    /// What so many orders come to.
+    /// A sentence on this many orders.
     fn text(self, orders: u128) -> Text {
         match self {
             Self::GaveUp => both!(
@@ -184,13 +186,14 @@ impl Stuck {
 #[derive(Debug, Clone)]
 pub struct CarriedOut {
     pub choices: Vec<Choice>,
-    /// The same in words: `A.check`, `freeze A`, ….
+    /// The choices in words: `A.check`, `freeze A`, ….
     pub moves: Vec<String>,
-    /// What happened, with a stop after every choice.
+    /// The events, with a stop after every choice.
     pub log: Log,
 }
 
-/// What the search found, in the lesson's names. The orders of `each` are yet to be confirmed, the shortest first.
+/// The findings of a search in the lesson's terms. The orders of `each` have yet to be confirmed; the
+/// shortest comes first.
 pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> Explored {
     let name = |n: usize| scenario.invariants[n].never.to_string();
     let choices =
@@ -252,8 +255,8 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
     }
 }
 
-/// The shortest orders, and the first that are stuck, carried out again, with client processes. Each must break its invariant
-/// there, too, or leave somebody unfinished.
+/// Carries out the shortest orders, and the first stuck ones, with client processes. Fails unless each order
+/// breaks its invariant there, too, or leaves a program unfinished.
 pub(crate) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
@@ -315,7 +318,7 @@ mod tests {
     use crate::log::Log;
 
     #[test]
-    fn of_a_move_that_is_made_again_and_again_it_is_said_which_time_was_the_last_chance() {
+    fn the_last_chance_names_which_occurrence_of_a_move_it_was() {
         let moves = ["A.take", "B.o", "B.o", "A.o", "B.o"].map(str::to_owned).to_vec();
         let order = CarriedOut { choices: Vec::new(), moves, log: Log::default() };
         let last = |step, before| Unavoidable { step, before }.text(&order).map(|text| text.en);

@@ -1,10 +1,10 @@
 //! The search: depth first through all orders, one of each trace.
 //!
-//! The method are *sleep sets* (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS
-//! 1032, 1996, chapter 5): a step whose order has been gone through "sleeps" below its younger siblings until
-//! something that depends on it happens. So of every trace (see [`super::trace`]) exactly one order is carried out,
-//! the first. That holds for orders that are cut, too: sleeping keeps a step from being taken, never another one from
-//! being taken in its stead.
+//! The method is *sleep sets* (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems",
+//! LNCS 1032, 1996, chapter 5): a step whose orders have been explored "sleeps" below its younger siblings
+//! until a step that depends on it is taken. So of every trace (see [`super::trace`]) exactly one order is
+//! carried out, the first. That holds for orders that are cut, too: sleeping keeps a step from being taken,
+//! but never another step in its place.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::{run::race::Outcome, text::Text};
 
-/// A node from which to go on, and how one came there.
+/// A node from which the search continues, and the steps that lead there.
 #[derive(Debug, Clone)]
 pub struct Subtree<P> {
     node: P,
     steps: Vec<Taken>,
     /// Steps that need not be taken from here.
     sleep: Vec<Taken>,
-    /// Which part of the whole this is, as far as one can tell on the way there: all subtrees make 1.
+    /// The share of the whole search, estimated on the way there: all subtrees add up to 1.
     share: f64,
 }
 
@@ -32,53 +32,53 @@ impl<P> Subtree<P> {
     }
 }
 
-/// What a search has found so far, or in a part of the whole.
+/// The findings of a search, or of a part of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     /// Orders that were carried out to their end.
     pub tried: u64,
-    /// Orders that these stand for, themselves included.
+    /// The orders that these stand for, themselves included.
     pub orders: u128,
-    /// Orders of these that were cut at the bound.
+    /// The orders of these that were cut at the bound.
     pub cut: u128,
-    /// Orders of these that broke an invariant.
+    /// The orders of these that broke an invariant.
     pub violations: u128,
-    /// The same for each invariant that any broke, by its index.
+    /// The same for each broken invariant, by its index.
     pub by_invariant: BTreeMap<usize, u128>,
-    /// What came of the orders.
+    /// The outcomes of the orders.
     pub outcomes: BTreeMap<Arc<Outcome>, Seen>,
-    /// The shortest way to break an invariant, the first of several.
+    /// The shortest order that breaks an invariant; of several, the first.
     pub shortest: Option<Vec<Pick>>,
-    /// The same for each invariant that any broke.
+    /// The same for each broken invariant.
     pub shortest_of: BTreeMap<usize, Vec<Pick>>,
-    /// By invariant: from where on its shortest order could not but break it.
+    /// By invariant: from where on its shortest order was bound to break it.
     pub unavoidable: BTreeMap<usize, Unavoidable>,
-    /// Orders that get nobody, or not everybody, to the end: how many, and the first of them.
+    /// Orders that ended although a program did not finish: how many, and the first of them.
     pub stuck: BTreeMap<Stuck, (u128, Vec<Pick>)>,
-    /// From where on that first one could not but come to it.
+    /// From where on that first order was bound to get stuck.
     pub unavoidable_stuck: BTreeMap<Stuck, Unavoidable>,
-    /// Where states were searched: how many, and the steps between them.
+    /// In a search by states: the number of states, and of the steps between them.
     pub states: u64,
     pub transitions: u64,
-    /// States that were found and not gone on from.
+    /// States that were found and not expanded.
     pub states_left: u64,
-    /// How many bytes states and steps take, counting included.
+    /// The bytes that states and steps take, counting included.
     pub bytes: u64,
-    /// Whether the search ended because they take as much as they may.
+    /// Whether the search ended because these reached their limit.
     pub full: bool,
-    /// All of them, where they were asked for and are few.
+    /// All states, if they were asked for and are few.
     pub graph: Option<StateGraph>,
-    /// Why they could not be searched.
+    /// Why there was no search by states.
     pub one_by_one: Option<Text>,
 }
 
-/// From where on an order that goes wrong cannot but go wrong.
+/// From where on an order that goes wrong was bound to go wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unavoidable {
-    /// After which of its steps; after none, where every order goes wrong.
+    /// The step after which it was; `None` if every order goes wrong.
     pub step: Option<usize>,
-    /// Which share of the orders go wrong that go on from before this step. Not known where not all of them were gone through: then
-    /// it may have been too late earlier.
+    /// The share of orders that go wrong among those that continue from before this step. `None` if not all
+    /// of these were explored: then it may have been too late earlier.
     pub before: Option<f64>,
 }
 
@@ -90,13 +90,13 @@ impl Unavoidable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub orders: u128,
-    /// The first order that came to it.
+    /// The first order with this outcome.
     pub first: Vec<Pick>,
     pub violates: bool,
 }
 
 impl Found {
-    /// Adds an order. `fixed`: so many of its steps are the same in all orders that are counted.
+    /// Adds an order. `fixed`: how many of its first steps are the same in all orders that are counted.
     fn take(&mut self, steps: &[Taken], fixed: usize, ending: &Ending, prune: bool) {
         let orders = if prune { trace::extensions(&steps[fixed..]) } else { 1 };
         let violates = !ending.broken.is_empty();
@@ -130,7 +130,7 @@ impl Found {
         }
     }
 
-    /// An order that breaks an invariant.
+    /// Keeps an order that breaks an invariant if it is the shortest so far.
     pub(crate) fn offer(&mut self, invariant: usize, order: Vec<Pick>) {
         if self.shortest.as_ref().is_none_or(|known| is_shorter(&order, known)) {
             self.shortest = Some(order.clone());
@@ -140,7 +140,7 @@ impl Found {
         }
     }
 
-    /// Adds what was found in the part that comes next.
+    /// Adds the findings of the part that comes next.
     pub fn add(&mut self, later: Self) {
         self.tried += later.tried;
         self.orders = self.orders.saturating_add(later.orders);
@@ -164,49 +164,49 @@ impl Found {
     }
 }
 
-/// Whether an order is shorter than another, or comes before one that is as long.
+/// Whether an order is shorter than another, or as long and comes before it.
 pub fn is_shorter(order: &[Pick], known: &[Pick]) -> bool {
     by_length(order, known).is_lt()
 }
 
-/// The shorter of two orders first.
+/// Compares two orders by length, then step by step.
 pub fn by_length(one: &[Pick], other: &[Pick]) -> std::cmp::Ordering {
     (moves(one), one.len(), one).cmp(&(moves(other), other.len(), other))
 }
 
-/// How long an order is: that time passes is no move.
+/// The length of an order: steps in which time passes do not count.
 fn moves<'p>(order: impl IntoIterator<Item = &'p Pick>) -> usize {
     order.into_iter().filter(|pick| !pick.is_time()).count()
 }
 
-/// An end of the search, as it is told to who counts along.
+/// An end of the search, as reported to the caller.
 #[derive(Debug, Clone)]
 pub struct End {
-    /// Orders that the one which ended here stands for; none where only sleeping steps were left.
+    /// The number of orders that the finished one stands for; 0 if only sleeping steps were left.
     pub orders: u128,
     pub violates: bool,
-    /// Which part of the whole ends here.
+    /// The share of the whole search that ends here.
     pub share: f64,
-    /// The shortest way to break each invariant, where this is shorter than all before it.
+    /// The shortest order for each invariant, if it is shorter than all before it.
     pub shorter: Vec<(usize, Vec<Pick>)>,
 }
 
-/// Where somebody else wants the search to stop.
+/// Whether the search is to continue.
 pub type Flow = ControlFlow<()>;
 
-/// Goes through everything that follows from a subtree. Once it is `called_off`, what fails is no error but the end: what
-/// was found by then stands.
+/// Explores everything below a subtree. Once `cancelled` returns true, an error ends the search without
+/// failing it, and what was found by then is kept.
 pub fn search<G: Explorer>(
     explorer: &mut G,
     subtree: &Subtree<G::Node>,
     prune: bool,
-    tell: &mut impl FnMut(End) -> Flow,
-    called_off: &impl Fn() -> bool,
+    report: &mut impl FnMut(End) -> Flow,
+    cancelled: &impl Fn() -> bool,
 ) -> Result<(Found, Flow), ExploreError> {
     let (found, steps) = (Found::default(), subtree.steps.clone());
-    let mut walk = DepthFirst { explorer, prune, tell, found, steps, fixed: 0, told: BTreeMap::new() };
+    let mut walk = DepthFirst { explorer, prune, report, found, steps, fixed: 0, reported: BTreeMap::new() };
     let flow = match walk.visit(&subtree.node, subtree.sleep.clone(), subtree.share) {
-        Err(_) if called_off() => Flow::Break(()),
+        Err(_) if cancelled() => Flow::Break(()),
         gone => gone?,
     };
     Ok((walk.found, flow))
@@ -215,13 +215,13 @@ pub fn search<G: Explorer>(
 struct DepthFirst<'w, G: Explorer, T> {
     explorer: &'w mut G,
     prune: bool,
-    tell: &'w mut T,
+    report: &'w mut T,
     found: Found,
     steps: Vec<Taken>,
-    /// So many of the steps are the same in all orders that are counted.
+    /// How many of the first steps are the same in all orders that are counted.
     fixed: usize,
-    /// The shortest orders that were told, by invariant.
-    told: BTreeMap<usize, Vec<Pick>>,
+    /// The shortest orders that were reported, by invariant.
+    reported: BTreeMap<usize, Vec<Pick>>,
 }
 
 impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
@@ -236,15 +236,15 @@ impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
             let broken = ending.broken.iter().map(|broken| broken.invariant);
             let shorter: Vec<_> = broken
                 .filter_map(|invariant| Some((invariant, self.found.shortest_of.get(&invariant)?)))
-                .filter(|(invariant, order)| self.told.get(invariant) != Some(*order))
+                .filter(|(invariant, order)| self.reported.get(invariant) != Some(*order))
                 .map(|(invariant, order)| (invariant, order.clone()))
                 .collect();
-            self.told.extend(shorter.iter().cloned());
-            return Ok((self.tell)(End { orders, violates, share, shorter }));
+            self.reported.extend(shorter.iter().cloned());
+            return Ok((self.report)(End { orders, violates, share, shorter }));
         }
         let awake = awake(&picks, &sleep);
         if awake.is_empty() {
-            return Ok((self.tell)(End { orders: 0, violates: false, share, shorter: Vec::new() }));
+            return Ok((self.report)(End { orders: 0, violates: false, share, shorter: Vec::new() }));
         }
         let part = share / parts(awake.len());
         for pick in awake {
@@ -265,8 +265,8 @@ impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
     }
 }
 
-/// From where on an order that goes wrong cannot but do so: what else could follow is gone through from its end backwards, until
-/// something goes well. `wrong` counts the orders that go wrong, `over` says that there is no more time.
+/// Finds from where on an order that goes wrong was bound to: explores the alternatives to its steps from its
+/// end backwards, until one goes well. `wrong` counts the orders that go wrong, `over` says that time is up.
 pub fn unavoidable<G: Explorer>(
     explorer: &mut G,
     order: &[Pick],
@@ -281,12 +281,12 @@ pub fn unavoidable<G: Explorer>(
         steps.push((*pick, Arc::new(touch)));
     }
     let (mut all, mut bad, mut whole) = (0_u128, 0_u128, true);
-    // Once it has gone wrong, it is too late.
+    // If all that follows node `at` goes wrong, it was too late after the step before that node at the latest.
     let latest = |at: usize| at.checked_sub(1).map(|step| Unavoidable { step: Some(step), before: None });
     let mut known = latest(order.len());
     for (at, node) in nodes.iter().enumerate().rev() {
         let own = order.get(at);
-        // Where it goes on, what follows its own next step has been counted.
+        // Orders that continue with the order's own next step have been counted already.
         let mut found = Found::default();
         let picks = explorer.picks(node);
         if picks.is_empty() {
@@ -301,21 +301,21 @@ pub fn unavoidable<G: Explorer>(
             let mut before = steps[..at].to_vec();
             before.push((pick, Arc::new(touch)));
             let fixed = before.len();
-            let tell = &mut |_| if over() { Flow::Break(()) } else { Flow::Continue(()) };
+            let report = &mut |_| if over() { Flow::Break(()) } else { Flow::Continue(()) };
             let mut walk = DepthFirst {
                 explorer,
                 prune,
-                tell,
+                report,
                 found: Found::default(),
                 steps: before,
                 fixed,
-                told: BTreeMap::new(),
+                reported: BTreeMap::new(),
             };
             whole &= walk.visit(&next, Vec::new(), 1.0)?.is_continue();
             found.add(walk.found);
         }
         (all, bad) = (all.saturating_add(found.orders), bad.saturating_add(wrong(&found)));
-        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
         let before = whole.then(|| bad as f64 / all.max(1) as f64);
         if bad < all {
             return Ok((at < order.len()).then_some(Unavoidable { step: Some(at), before }));
@@ -342,7 +342,7 @@ fn parts(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Parts the whole into subtrees, in the order of the search, until there are so many or nothing is left to part.
+/// Splits the search into subtrees, in search order, until there are `enough` or nothing is left to split.
 pub fn split<G: Explorer>(
     explorer: &mut G,
     prune: bool,
@@ -379,10 +379,9 @@ pub fn split<G: Explorer>(
     Ok(subtrees)
 }
 
-/// How many steps and ends the whole search has, about, from so many random ways down (Knuth, "Estimating the
-/// Efficiency of Backtrack Programs", Mathematics of Computation 29, 1975). `draw` gives a number below another, or `None` to
-/// end it here;
-/// `hopeless` ends it where what is known already is far more than anybody wants to know.
+/// Estimates the number of steps and ends of the whole search from random descents (Knuth, "Estimating the
+/// Efficiency of Backtrack Programs", Mathematics of Computation 29, 1975). `draw` returns a number below
+/// another, or `None` to stop; `hopeless` stops the estimate once the known size is far beyond any limit.
 pub fn estimate<G: Explorer>(
     explorer: &mut G,
     prune: bool,
@@ -411,7 +410,7 @@ pub fn estimate<G: Explorer>(
             let Some(chosen) = draw(last + 1).map(|chosen| chosen.min(last)) else {
                 return Ok(Size::default());
             };
-            // Which steps sleep is known only when they have been taken.
+            // Which steps sleep is known only after the steps before them have been taken.
             let first = if prune { 0 } else { chosen };
             let mut next = None;
             for pick in &picks[first..=chosen] {
@@ -435,8 +434,8 @@ pub fn estimate<G: Explorer>(
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Size {
     pub steps: f64,
-    /// Orders that are carried out, about.
+    /// The approximate number of orders that are carried out.
     pub ends: f64,
-    /// Steps that were taken to find that out.
+    /// The steps that were taken for the estimate.
     pub taken: u64,
 }

@@ -1,10 +1,10 @@
-//! The search over states: what two orders come to alike is gone on from once.
+//! The search by states: a state that several orders reach is expanded only once.
 //!
-//! Orders are the paths through the graph of states, so their counts are sums over it: how many lead to a state is the
-//! sum over the states before it. The graph is acyclic, as every step makes a move, injects a fault or lets time
-//! pass. Clients that nothing tells apart stand for each other; then a step counts for as many as there are clients that
-//! could take it (Clarke, Enders, Filkorn, Jha, "Exploiting Symmetry in Temporal Logic Model Checking",
-//! Formal Methods in System Design 9, 1996).
+//! Orders are the paths through the graph of states, so their counts are sums over it: the number of orders
+//! that lead to a state is the sum over the states before it. The graph is acyclic, as every step makes a
+//! move, injects a fault or lets time pass. Interchangeable clients stand for each other; then a step counts
+//! once for each client that could take it (Clarke, Enders, Filkorn, Jha, "Exploiting Symmetry in Temporal
+//! Logic Model Checking", Formal Methods in System Design 9, 1996).
 
 use std::{
     collections::BTreeMap,
@@ -19,17 +19,17 @@ use indexmap::{IndexMap, IndexSet};
 use super::{
     Bounds, ExploreError, Progress,
     explorer::{Pick, Stuck},
-    growth::{Ahead, Growth},
+    growth::{Growth, SpaceProgress},
     memory::Memory,
     recurrence::Recurrence,
     search::{Flow, Found, Seen, Unavoidable},
 };
 use crate::run::race::Outcome;
 
-/// All that decides how an order goes on and what it will have come to, in numbers.
+/// Everything that decides how an order continues and what its outcome will be, as numbers.
 pub(crate) type State = Box<[u32]>;
 
-/// What follows from a state.
+/// What follows a state.
 pub(crate) enum Successors {
     Steps(Vec<Step>),
     End { outcome: Arc<Outcome>, cut: bool, stuck: Option<Stuck> },
@@ -38,61 +38,63 @@ pub(crate) enum Successors {
 /// A step to another state.
 pub(crate) struct Step {
     pub(crate) pick: Pick,
-    /// How many clients could take it so that it comes to the same.
+    /// The number of clients that could take it with the same effect.
     pub(crate) multiplicity: u16,
     pub(crate) to: State,
 }
 
-/// At each slot of a state, the actor that an order names.
+/// The actor that an order names at each slot of a state.
 pub(crate) type Permutation = Vec<usize>;
 
-/// What of a state can come again and again.
+/// The part of a state that can recur.
 pub(crate) struct Recurring {
     pub(crate) state: State,
-    /// Whether moves are left, so that all is known that may follow.
-    pub(crate) goes_on: bool,
-    /// Whether a fault lasts that may yet be over: whoever waits for that goes round for no reason of its own.
-    pub(crate) disturbed: bool,
+    /// Whether moves are left, so that all successors are known.
+    pub(crate) has_moves_left: bool,
+    /// Whether a fault is in effect that may yet end: an actor that waits for that is in no livelock of its
+    /// own.
+    pub(crate) has_fault: bool,
 }
 
 /// The states of a scenario.
 pub(crate) trait StateSpace {
-    /// So many states are gone on from between two looks at the clock.
+    /// The number of states that are expanded between two checks of the limits.
     const ROUND: usize = 256;
 
     fn initial(&mut self) -> Result<State, ExploreError>;
 
     fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError>;
 
-    /// Does a part of what `successors` needs where that takes long; false where nothing is left to do.
+    /// Does a part of the work of `successors`, if that takes long. Returns `false` if nothing is left to do.
     fn advance(&mut self, _: &[u32]) -> Result<bool, ExploreError> {
         Ok(false)
     }
 
-    /// How far it is, where it knows more than the states that were gone on from.
-    fn ahead(&self) -> Option<Ahead> {
+    /// The progress, if the space knows more than the expanded states.
+    fn progress(&self) -> Option<SpaceProgress> {
         None
     }
 
-    /// The invariants that were broken on the way to a state: a bit each.
+    /// The invariants that were broken on the way to a state, one bit each.
     fn broken(&self, state: &[u32]) -> u64;
 
-    /// All of a state that decides what may follow, but for the moves that are left and what was seen on the way.
+    /// Everything of a state that decides what may follow, without the moves that are left and the history.
     fn recurring(&mut self, state: &[u32]) -> Recurring;
 
-    /// Time or memory is at its end. Gives whether it can be gone through further all the same, as far as its steps have been
-    /// taken already.
+    /// Called when time or memory is up. Returns whether states can still be expanded as far as their steps
+    /// have been taken.
     fn exhaust(&mut self) -> bool {
         false
     }
 
-    /// About how much memory it takes beside the states, in bytes.
+    /// The approximate memory that the space takes in addition to the states, in bytes.
     fn bytes(&self) -> usize;
 
     /// The permutation in the initial state.
     fn identity(&self) -> Permutation;
 
-    /// Of the steps that a step stands for, the first as an order names it, and the permutation after it.
+    /// Of the steps that a step stands for, returns the first as an order names it, and the permutation after
+    /// it.
     fn concrete(
         &mut self,
         state: &[u32],
@@ -104,26 +106,26 @@ pub(crate) trait StateSpace {
 /// An order, and the states on its way.
 type Walked = (Vec<Pick>, Vec<usize>);
 
-/// There is a bit for each invariant.
+/// Each invariant has one bit.
 pub(crate) const MOST_INVARIANTS: usize = 64;
-/// What counting takes for each state beside it, and telling what comes again for each step.
+/// The bytes that counting takes for each state, and that finding recurring states takes for each step.
 const COUNTING: usize = 48;
 const RECURRING: usize = 24;
 
-/// A step to the state of a number.
+/// A step to a state, given by index.
 #[derive(Clone, Copy)]
 pub(crate) struct Edge {
     pub(crate) to: u32,
     multiplicity: u16,
-    /// Its number among all picks.
+    /// The index of its pick.
     pick: u16,
 }
 
-/// States, each once, in the order in which they were found: all their numbers in one place.
+/// States, each stored once, in the order in which they were found: all their numbers in one vector.
 pub(crate) struct States {
     width: usize,
     numbers: Vec<u32>,
-    /// By their hash.
+    /// The indices of the states, by hash.
     table: HashTable<u32>,
     hasher: RandomState,
 }
@@ -148,7 +150,7 @@ impl States {
         &self.numbers[n * self.width..][..self.width]
     }
 
-    /// The number of a state.
+    /// Inserts a state, unless it is known, and returns its index.
     pub(crate) fn insert(&mut self, state: &[u32]) -> usize {
         let new = self.len();
         let (numbers, hasher, width) = (&self.numbers, &self.hasher, self.width);
@@ -167,7 +169,8 @@ impl States {
     }
 }
 
-/// Adds at the end. What is large grows by an eighth: by doubling, half of the memory would be empty.
+/// Appends to a vector. A large one grows by an eighth: after doubling, up to half of the memory would be
+/// unused.
 fn push_all<T: Copy>(to: &mut Vec<T>, more: &[T]) {
     if to.capacity() - to.len() < more.len() {
         to.reserve_exact(more.len().max(to.len() / 8));
@@ -183,23 +186,24 @@ pub(crate) struct End {
     pub(crate) stuck: Option<Stuck>,
 }
 
-/// The states that are known, in the order in which they were found, and the steps between them.
+/// The known states, in the order in which they were found, and the steps between them.
 pub(crate) struct Graph {
     pub(crate) states: States,
     edges: Vec<Edge>,
-    /// Where the steps of each state that was gone on from begin, and where the last of them ends.
+    /// Where the steps of each expanded state begin, and where those of the last one end.
     starts: Vec<u32>,
     picks: IndexSet<Pick>,
     outcomes: IndexMap<Arc<Outcome>, ()>,
     pub(crate) ends: Vec<End>,
 }
 
-/// Goes through all states, or as many as time and memory allow. Gives what was found, and whether that is everything.
+/// Expands all states, or as many as time and memory allow. Returns the findings, and whether they are
+/// complete.
 pub(crate) fn search(
     space: &mut impl StateSpace,
     bounds: &Bounds,
     began: Instant,
-    tell: &mut impl FnMut(&Progress) -> Flow,
+    report: &mut impl FnMut(&Progress) -> Flow,
 ) -> Result<(Found, bool), ExploreError> {
     let mut graph = Graph {
         states: States::of(&space.initial()?),
@@ -210,7 +214,7 @@ pub(crate) fn search(
         ends: Vec::new(),
     };
     let mut memory = Memory::new();
-    let complete = graph.expand_all(space, bounds, (began, &mut memory), tell)?;
+    let complete = graph.expand_all(space, bounds, (began, &mut memory), report)?;
     let bytes = memory.taken(graph.bytes() + space.bytes(), graph.counting_bytes());
     let found = graph.count_orders(space, complete)?;
     Ok((Found { bytes: bytes as u64, full: !complete && bytes > Memory::MOST, ..found }, complete))
@@ -222,15 +226,15 @@ impl Graph {
         space: &mut S,
         bounds: &Bounds,
         (began, memory): (Instant, &mut Memory),
-        tell: &mut impl FnMut(&Progress) -> Flow,
+        report: &mut impl FnMut(&Progress) -> Flow,
     ) -> Result<bool, ExploreError> {
         let (mut at, mut complete) = (0, true);
         let mut growth = Growth::from(space.broken(self.states.get(0)));
-        let mut goes_on = |growth: &mut Growth, graph: &Self, space: &mut S, at| {
+        let mut may_continue = |growth: &mut Growth, graph: &Self, space: &mut S, at| {
             let progress = growth.progress(graph, space, at, began.elapsed())?;
             let in_time = progress.wall <= bounds.longest;
             Ok::<_, ExploreError>(
-                tell(&progress).is_continue()
+                report(&progress).is_continue()
                     && in_time
                     && !memory.is_full(graph.bytes() + space.bytes(), graph.counting_bytes()),
             )
@@ -238,7 +242,7 @@ impl Graph {
         while at < self.states.len() {
             let state = State::from(self.states.get(at));
             while complete && space.advance(&state)? {
-                complete = goes_on(&mut growth, self, space, at)?;
+                complete = may_continue(&mut growth, self, space, at)?;
             }
             if !complete && !space.exhaust() {
                 break;
@@ -256,7 +260,7 @@ impl Graph {
                         if self.states.len() > known {
                             growth.add(broken);
                         }
-                        // There are no more of them than actors, links and servers can make.
+                        // Actors, links and servers are far too few for more picks than that.
                         let pick = u16::try_from(self.picks.insert_full(pick).0).unwrap_or(u16::MAX);
                         push_all(&mut self.edges, &[Edge { to, multiplicity, pick }]);
                     }
@@ -264,15 +268,15 @@ impl Graph {
             }
             push_all(&mut self.starts, &[id(self.edges.len())]);
             at += 1;
-            growth.went_on_from(at, self.states.len());
+            growth.note_expanded(at, self.states.len());
             if complete && at % S::ROUND == 0 {
-                complete = goes_on(&mut growth, self, space, at)?;
+                complete = may_continue(&mut growth, self, space, at)?;
             }
         }
         Ok(complete)
     }
 
-    /// How many bytes it takes.
+    /// The bytes that the graph takes.
     fn bytes(&self) -> usize {
         self.states.bytes()
             + self.edges.capacity() * size_of::<Edge>()
@@ -280,7 +284,7 @@ impl Graph {
             + self.ends.capacity() * size_of::<End>()
     }
 
-    /// How many bytes counting will take.
+    /// The bytes that counting will take.
     fn counting_bytes(&self) -> usize {
         let counting = self.states.len() * COUNTING;
         let cut = self.ends.iter().any(|end| end.cut);
@@ -288,7 +292,7 @@ impl Graph {
         counting + recurrence
     }
 
-    /// How many steps there are.
+    /// The number of steps between states.
     pub(crate) fn steps(&self) -> usize {
         self.edges.len()
     }
@@ -325,7 +329,7 @@ impl Graph {
         sorted
     }
 
-    /// How many orders lead to each state.
+    /// The number of orders that lead to each state.
     fn orders(&self, sorted: &[u32]) -> Vec<u128> {
         let mut orders = vec![0_u128; self.states.len()];
         orders[0] = 1;
@@ -339,7 +343,7 @@ impl Graph {
         orders
     }
 
-    /// How many orders have come to an end, and how many of these break something.
+    /// The number of orders that have ended, and of those that break an invariant.
     pub(crate) fn orders_so_far(&self, space: &impl StateSpace) -> (u128, u128) {
         let orders = self.orders(&self.topological_order());
         self.ends.iter().fold((0, 0), |(all, wrong): (u128, u128), end| {
@@ -377,7 +381,7 @@ impl Graph {
             }
         }
         found.outcomes = self.first_orders(space, &sorted, &of_outcomes)?;
-        // Where the search was stopped, something may be broken on the way to ends that are not known yet.
+        // If the search was stopped, an invariant may be broken only in states whose ends are not known yet.
         let broken = (0..self.states.len()).fold(0, |all, state| all | space.broken(self.states.get(state)));
         for invariant in bits(broken) {
             found.by_invariant.entry(invariant).or_default();
@@ -391,8 +395,8 @@ impl Graph {
         Ok(found)
     }
 
-    /// From where on a path all orders go wrong. `is_wrong`: whether an order that has come to a state goes wrong, be it where it
-    /// ends or where it was not gone on from.
+    /// Finds from where on all orders of a path go wrong. `is_wrong`: whether an order that has reached a
+    /// state goes wrong, if it ends there or was not continued from there.
     fn unavoidable(
         &self,
         sorted: &[u32],
@@ -428,8 +432,8 @@ impl Graph {
         (step + 1 < path.len()).then_some(Unavoidable { step: Some(step), before })
     }
 
-    /// Counts the orders that get nobody, or not everybody, to the end. Of those that were cut it is known where the state in which
-    /// they end is one that was gone on from elsewhere.
+    /// Counts the orders that ended although a program did not finish. Orders that were cut are included if
+    /// the state in which they end was expanded elsewhere.
     fn count_stuck(
         &self,
         space: &mut impl StateSpace,
@@ -464,7 +468,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The first order that came to each outcome.
+    /// The first order with each outcome.
     fn first_orders(
         &self,
         space: &mut impl StateSpace,
@@ -472,7 +476,7 @@ impl Graph {
         orders: &[u128],
     ) -> Result<BTreeMap<Arc<Outcome>, Seen>, ExploreError> {
         let mut firsts = BTreeMap::new();
-        // So many outcomes at a time as a word has bits.
+        // In batches of as many outcomes as a word has bits.
         for batch in (0..self.outcomes.len()).step_by(64) {
             let mut leads = vec![0_u64; self.states.len()];
             for end in &self.ends {
@@ -495,7 +499,8 @@ impl Graph {
         Ok(firsts)
     }
 
-    /// The shortest order that breaks any of these invariants, the first of several, and the states on its way.
+    /// The shortest order that breaks any of these invariants (of several, the first), and the states on its
+    /// way.
     pub(crate) fn shortest(
         &self,
         space: &mut impl StateSpace,
@@ -503,7 +508,7 @@ impl Graph {
         wanted: u64,
     ) -> Result<Option<Walked>, ExploreError> {
         const FAR: (u32, u32) = (u32::MAX, u32::MAX);
-        // Moves first, then steps.
+        // Moves count first, then steps.
         let longer = |(moves, steps): (u32, u32), edge: &Edge| {
             (moves + u32::from(!self.pick(*edge).is_time()), steps + 1)
         };
@@ -537,8 +542,8 @@ impl Graph {
         Ok(Some(found))
     }
 
-    /// From the initial state, always the first of the steps that are wanted, as an order names them, as long as there is
-    /// one. Gives the order and the states on its way.
+    /// Walks from the initial state, taking the first of the wanted steps, as an order names them, for as
+    /// long as there is one. Returns the order and the states on its way.
     fn walk(
         &self,
         space: &mut impl StateSpace,
@@ -569,7 +574,7 @@ pub(crate) fn bits(set: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |bit| set & (1 << bit) != 0)
 }
 
-/// An index as states and edges have it. Memory ends before these do.
+/// An index as states and edges store it. Memory ends before these indices do.
 pub(crate) fn id(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
@@ -587,7 +592,8 @@ mod tests {
         },
     };
 
-    /// Clients that make so many moves each. What is broken: that two of them have made their second move.
+    /// Clients that make `moves` moves each. The invariant is broken once two of them have made their second
+    /// move.
     struct Counting {
         clients: usize,
         moves: u32,
@@ -640,7 +646,7 @@ mod tests {
         }
 
         fn recurring(&mut self, state: &[u32]) -> Recurring {
-            Recurring { state: state.into(), goes_on: true, disturbed: false }
+            Recurring { state: state.into(), has_moves_left: true, has_fault: false }
         }
 
         fn bytes(&self) -> usize {
@@ -673,24 +679,25 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_tells_how_it_has_grown_so_far() {
+    fn a_graph_reports_its_growth() {
         let mut space = Counting { clients: 3, moves: 3, symmetric: true };
-        let mut told: Vec<Progress> = Vec::new();
-        let mut tell = |progress: &Progress| {
-            told.push(progress.clone());
+        let mut reported: Vec<Progress> = Vec::new();
+        let mut report = |progress: &Progress| {
+            reported.push(progress.clone());
             ControlFlow::Continue(())
         };
-        let whole = search(&mut space, &Bounds::default(), Instant::now(), &mut tell);
+        let whole = search(&mut space, &Bounds::default(), Instant::now(), &mut report);
         let (found, _) = whole.expect("nothing fails");
-        let last = told.last().expect("it was told");
+        let last = reported.last().expect("it was reported");
         let layers: Vec<_> = last.layers.iter().map(|layer| (layer.states, layer.broken)).collect();
-        // Moves shared out among three clients that are alike, at most three to each; broken where two have two.
+        // Moves are distributed among three interchangeable clients, at most three to each; broken if two
+        // clients have two.
         assert_eq!(layers, [(1, 0), (1, 0), (2, 0), (3, 0), (3, 1), (3, 2), (3, 3), (2, 2), (1, 1), (1, 1)]);
         assert_eq!(last.states, found.states);
         assert_eq!(last.shortest_of.get(&0), found.shortest.as_ref());
         assert!(last.orders <= found.orders && last.violations <= found.violations, "{last:?}");
-        let of = |told: &Progress| told.layers.iter().map(|layer| layer.states).sum::<u64>();
-        assert!(told.is_sorted_by_key(|told| (of(told), told.orders)), "it only grows");
+        let of = |reported: &Progress| reported.layers.iter().map(|layer| layer.states).sum::<u64>();
+        assert!(reported.is_sorted_by_key(|reported| (of(reported), reported.orders)), "it only grows");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The search against an explorer of its own, without servers: programs over a few keys, where what is left out can be
-//! counted by carrying it out.
+//! Tests the search with an explorer without servers: programs over a few keys, for which pruned orders can
+//! be counted by carrying them out.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -12,18 +12,18 @@ use super::{
 };
 use crate::{log::ActorId, run::race::Outcome};
 
-/// What an actor does in one move.
+/// A move of an actor.
 #[derive(Debug, Clone, Copy)]
 enum Op {
     Read(usize),
-    /// Sets a key to what it remembers, and one more.
+    /// Sets a key to one more than the value that the actor has read.
     Write(usize),
     Add(usize),
-    /// Takes the lock if the key is 0, and sets it. Otherwise it waits, and goes on without.
+    /// Takes the lock if the key is 0, and sets the key. Otherwise continues without the lock.
     Take(usize),
-    /// Takes the lock without looking at any key.
+    /// Takes the lock without reading a key.
     Hold,
-    /// Gives the lock back.
+    /// Releases the lock.
     Drop,
     /// Waits for time to pass.
     Wait,
@@ -51,7 +51,7 @@ struct Node {
 }
 
 impl Node {
-    /// This actor believes that it holds the lock since the step that is being taken.
+    /// From the current step on, the actor believes that it holds the lock.
     fn holds(&mut self, actor: usize, touch: &mut StepFootprint) {
         if self.holders.iter().any(|(who, _)| *who == actor) {
             return;
@@ -219,7 +219,7 @@ fn whole(model: &Model, prune: bool) -> Found {
     found
 }
 
-/// In how many moves and faults the lock can have two holders, gone through breadth first.
+/// The fewest moves and faults with which the lock can have two holders, by breadth-first search.
 fn soonest(model: &Model) -> Option<usize> {
     let mut model = model.clone();
     let mut nodes = vec![model.begin().expect("begins")];
@@ -243,7 +243,8 @@ fn soonest(model: &Model) -> Option<usize> {
     None
 }
 
-/// Every order that begins so, and those that break something: counted by carrying them out.
+/// The number of orders that continue from a node, and of those that break something, counted by carrying
+/// them out.
 fn all_after(model: &mut Model, node: &Node) -> (u128, u128) {
     let picks = model.picks(node);
     if picks.is_empty() {
@@ -272,9 +273,9 @@ fn programs() -> impl Strategy<Value = Vec<Vec<Op>>> {
 }
 
 proptest! {
-    /// The whole point: what is left out is counted exactly, and nothing is missed.
+    /// The main property: what is pruned is counted exactly, and nothing is missed.
     #[test]
-    fn leaving_out_changes_no_count(programs in programs(), moves in 1..12_usize, crash in any::<bool>()) {
+    fn pruning_changes_no_count(programs in programs(), moves in 1..12_usize, crash in any::<bool>()) {
         let model = Model { programs, moves, crash };
         let (all, pruned) = (whole(&model, false), whole(&model, true));
         prop_assert_eq!(u128::from(all.tried), all.orders);
@@ -289,7 +290,8 @@ proptest! {
         prop_assert_eq!(length, soonest(&model));
     }
 
-    /// The last state on the shortest order from which not all that can follow goes wrong, and the share that does.
+    /// The last node of the shortest order from which not every continuation goes wrong, and the share that
+    /// does.
     #[test]
     fn the_last_chance_is_where_not_all_goes_wrong(programs in programs(), moves in 1..9_usize, crash in any::<bool>()) {
         let mut model = Model { programs, moves, crash };
@@ -308,13 +310,14 @@ proptest! {
             node = model.take(&node, *pick).expect("is taken").0;
         }
         prop_assert_eq!(last, Some(expected));
-        // Without time for it, only what is sure is said: that it is too late no earlier than it is.
+        // Without time, only an upper bound is given: that it is too late at a step which is not before the
+        // true one.
         let hurried = search::unavoidable(&mut model, &order, true, &wrong, &|| true).expect("searches");
         let is_sure = |known: &Unavoidable| known.before.is_none() && known.step >= expected.step;
         prop_assert!(hurried == last || hurried.as_ref().is_none_or(is_sure), "{hurried:?} {last:?}");
     }
 
-    /// However the whole is parted, the parts find what the whole does.
+    /// However the search is split, the parts together find what the whole does.
     #[test]
     fn parts_find_what_the_whole_does(programs in programs(), parts in 1..40_usize) {
         let mut model = Model { programs, moves: 12, crash: false };
@@ -333,7 +336,7 @@ fn counts_are_those_of_the_formula() {
     for clients in 1..=4 {
         for k in 1..=3 {
             let formula = factorial(clients * k) / factorial(k).pow(u32::try_from(clients).expect("few"));
-            // Everybody on one key: no order is like another. Everybody on their own: all are alike.
+            // If all clients use one key, no two orders are equivalent. If they only read, all are.
             let shared = Model { programs: vec![vec![Op::Add(0); k]; clients], moves: 99, crash: false };
             let alone = Model { programs: vec![vec![Op::Read(0); k]; clients], moves: 99, crash: false };
             if formula < 20_000 {
@@ -369,8 +372,8 @@ fn a_bound_cuts_as_it_is_counted() {
 #[test]
 fn the_size_of_a_whole_is_estimated() {
     let mut model = Model { programs: vec![vec![Op::Add(0); 3]; 2], moves: 99, crash: false };
-    // Every way down of a tree whose nodes have as many children at the same depth weighs the same; here they have
-    // not, and the mean of many does.
+    // Each descent of a tree gives the same estimate if all nodes at one depth have equally many children.
+    // Here they do not, so the mean of many is taken.
     let mut state = 1_u64;
     let size = search::estimate(
         &mut model,
@@ -387,7 +390,7 @@ fn the_size_of_a_whole_is_estimated() {
 }
 
 #[test]
-fn more_orders_than_can_be_said_are_not_wrong() {
+fn a_number_of_orders_that_overflows_saturates() {
     let touch =
         |actor: u32| Arc::new(StepFootprint { actor: Some(ActorId(actor)), ..StepFootprint::default() });
     let steps: Vec<_> = (0..100).map(|n| (Pick::Move(ActorId(n)), touch(n))).collect();

@@ -1,8 +1,8 @@
-//! One order and all those that differ from it only by exchanging neighbours that do not depend on each other: how
-//! many there are, and the first of them.
+//! An order and all those that differ from it only by exchanging adjacent steps that do not depend on each
+//! other: how many there are, and the first of them.
 //!
-//! Such orders are one *trace* (Mazurkiewicz 1977): the linear extensions of the partial order in which a step comes
-//! after every earlier step that it depends on.
+//! Such orders are one *trace* (Mazurkiewicz 1977): the linear extensions of the partial order in which a
+//! step comes after every earlier step that it depends on.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,9 +10,10 @@ use super::explorer::{Pick, StepFootprint};
 
 pub type Taken = (Pick, Arc<StepFootprint>);
 
-/// How many orders a trace has; `u128::MAX` if that is not enough to say it.
+/// The number of orders of a trace; `u128::MAX` if that is too small.
 pub fn extensions(steps: &[Taken]) -> u128 {
-    // What touches everything has its place before and behind everything else: the stretches between are independent.
+    // A step that touches everything keeps its place relative to all others, so the stretches between such
+    // steps are independent.
     let mut product: Option<u128> = Some(1);
     for stretch in steps.split(|(_, touch)| touch.all) {
         product = product.and_then(|product| product.checked_mul(of_stretch(stretch)?));
@@ -20,7 +21,8 @@ pub fn extensions(steps: &[Taken]) -> u128 {
     product.unwrap_or(u128::MAX)
 }
 
-/// Groups of steps that have nothing to do with each other can be shuffled in any way.
+/// The number of orders of a stretch, or `None` on overflow. Groups that are independent of each other can be
+/// interleaved in any way.
 fn of_stretch(steps: &[Taken]) -> Option<u128> {
     let mut product: u128 = 1;
     let mut shuffled = 0;
@@ -32,7 +34,7 @@ fn of_stretch(steps: &[Taken]) -> Option<u128> {
     Some(product)
 }
 
-/// The steps, parted so that none depends on one of another group.
+/// Partitions the steps so that none depends on one of another group.
 fn groups(steps: &[Taken]) -> Vec<Vec<&StepFootprint>> {
     let mut group: Vec<usize> = (0..steps.len()).collect();
     for later in 0..steps.len() {
@@ -55,9 +57,9 @@ fn groups(steps: &[Taken]) -> Vec<Vec<&StepFootprint>> {
     found.into_iter().map(|(_, members)| members).collect()
 }
 
-/// The linear extensions of one group, by the sets of steps that can come first.
+/// The number of linear extensions of one group, by the sets of steps that can come first.
 fn of_group(steps: &[&StepFootprint]) -> Option<u128> {
-    // A chain, as most groups are.
+    // Most groups are chains.
     if steps.windows(2).all(|pair| pair[1].depends_on(pair[0])) {
         return Some(1);
     }
@@ -71,7 +73,7 @@ fn of_group(steps: &[&StepFootprint]) -> Option<u128> {
     count_from(0, whole, &before, &mut HashMap::new())
 }
 
-/// A bound keeps orders far shorter than there are bits.
+/// The bound on moves keeps orders far shorter than the number of bits.
 fn bit(n: usize) -> u128 {
     1 << n
 }
@@ -98,7 +100,7 @@ fn count_from(
     sum
 }
 
-/// In how many ways `k` of `n` can be chosen.
+/// The number of ways to choose `k` of `n`, or `None` on overflow.
 fn choose(n: usize, k: usize) -> Option<u128> {
     (0..k).try_fold(1_u128, |product, i| {
         let n = u128::try_from(n - i).ok()?;
@@ -106,7 +108,7 @@ fn choose(n: usize, k: usize) -> Option<u128> {
     })
 }
 
-/// The steps that some steps depend on, and these, by their places.
+/// The given steps, and all that they depend on, by position.
 pub fn needed(steps: &[Taken], wanted: &[usize]) -> Vec<usize> {
     let mut needed = vec![false; steps.len()];
     for n in wanted {
@@ -122,8 +124,8 @@ pub fn needed(steps: &[Taken], wanted: &[usize]) -> Vec<usize> {
     (0..steps.len()).filter(|n| needed[*n]).collect()
 }
 
-/// These steps in the first order of their trace: that in which, at each place, the smallest of the steps that can come
-/// next does.
+/// The given steps in the first order of their trace: at each position, the smallest of the steps that can
+/// come next.
 pub fn first_order(steps: &[Taken], mut left: Vec<usize>) -> Vec<Pick> {
     let mut order = Vec::with_capacity(left.len());
     while !left.is_empty() {

@@ -1,5 +1,5 @@
-//! Several searches at once, each on a lab of its own. What they find does not depend on which is faster: the tree is split
-//! in a fixed way, and what is found is put together in the order of the subtrees.
+//! Several searches at once, each on a lab of its own. The findings do not depend on their speed: the tree is
+//! split in a fixed way, and the findings are merged in the order of the subtrees.
 
 use std::{
     collections::BTreeMap,
@@ -27,21 +27,22 @@ use crate::{
     text::both,
 };
 
-/// Subtrees for each worker: many, so that no worker waits long for another at the end.
+/// The number of subtrees for each worker: many, so that no worker waits long for another at the end.
 const PARTS: usize = 16;
 /// A subtree of fewer orders is not worth splitting off.
 const WORTH: f64 = 4.0;
-/// Random descents from which the size of the tree is estimated.
+/// The number of random descents from which the size of the tree is estimated.
 const DESCENTS: u32 = 16;
-/// An estimate so many times over the limit ends before it is complete.
+/// An estimate ends early when it exceeds the limit this many times.
 const HOPELESS: f64 = 1_000.0;
-/// With client processes each step of a descent starts from the beginning.
+/// With client processes, each step of a descent starts from the beginning.
 const DESCENTS_WITH_PROCESSES: u32 = 1;
 /// How often progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// How long a step may take to end by itself when the search is to stop.
+/// How long a step may take to finish once the search is to stop.
 const GRACE: Duration = Duration::from_millis(300);
-/// How long looking for the last chances may take, however short or long the search was.
+/// The shortest and longest limits of the time for finding last chances; between them, it is that of the
+/// search.
 const LAST_CHANCES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(20));
 /// The search recurses once for each step.
 const STACK: usize = 32 << 20;
@@ -55,7 +56,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// What was found, whether that is everything, and how long it took.
+/// The findings, whether they are complete, and how long the search took.
 pub(crate) type Searched = (Found, bool, Duration);
 
 pub(crate) async fn run(
@@ -76,10 +77,10 @@ pub(crate) async fn run(
                  只能是 `crash` 和 `freeze`"
             )));
         }
-        // One lab is many processes already.
+        // One lab with client processes is many processes already.
         let bounds = Bounds { workers: 1, ..bounds.clone() };
         let explorer = Processes::open(scenario, options, &rules).await?;
-        // Boxed: it holds a whole lab.
+        // Boxed, because the future holds a whole lab.
         return Box::pin(run_on(vec![explorer], &bounds, DESCENTS_WITH_PROCESSES, watch)).await;
     }
     let mut explorers = Vec::new();
@@ -94,12 +95,12 @@ pub(crate) async fn run(
     run_on(explorers, bounds, DESCENTS, watch).await
 }
 
-/// Whether orders are to be counted by their states where they can be.
+/// Whether orders are counted by states where that is possible.
 fn by_states(bounds: &Bounds) -> bool {
     bounds.prune && bounds.share
 }
 
-/// Searches everything with these explorers, and ends their labs.
+/// Searches everything with these explorers, and shuts their labs down.
 async fn run_on<G: OnServers>(
     explorers: Vec<G>,
     bounds: &Bounds,
@@ -116,7 +117,7 @@ async fn run_on<G: OnServers>(
     result
 }
 
-/// Gives the explorers back, as far as their threads could be freed.
+/// Also returns the explorers whose threads could be unblocked.
 async fn run_supervised<G: OnServers>(
     explorers: Vec<G>,
     bounds: &Bounds,
@@ -126,10 +127,10 @@ async fn run_supervised<G: OnServers>(
     let began = Instant::now();
     let stop = StopOnDrop(Arc::default());
     let progress = Arc::new(Mutex::new(Progress::default()));
-    let mut charts: Vec<_> =
+    let mut trackers: Vec<_> =
         explorers.iter().map(|explorer| (explorer.lab().health(), ProblemTracker::default())).collect();
-    // A thread that waits for a reply is freed only by the end of its server.
-    let mut releases: Vec<_> = explorers.iter().map(OnServers::release).collect();
+    // A thread that waits for a reply is unblocked only by the end of its server.
+    let mut unblockers: Vec<_> = explorers.iter().map(OnServers::unblocker).collect();
     let work = Work {
         stop: Arc::clone(&stop.0),
         progress: Arc::clone(&progress),
@@ -143,8 +144,8 @@ async fn run_supervised<G: OnServers>(
     if let Err(error) = started {
         return (Err(thread_failed(&error)), Vec::new());
     }
-    // Why it cannot go on, and since when it is to end.
-    let (mut ailing, mut asked): (Option<RunError>, Option<Instant>) = (None, None);
+    // Why the search cannot continue, and since when it is asked to stop.
+    let (mut problem, mut asked): (Option<RunError>, Option<Instant>) = (None, None);
     let mut ticks = tokio::time::interval(REPORT_EVERY);
     tokio::pin!(receiver);
     let (result, explorers) = loop {
@@ -159,31 +160,31 @@ async fn run_supervised<G: OnServers>(
                 if watch(&now).is_break() {
                     asked.get_or_insert_with(Instant::now);
                 }
-                if ailing.is_none() {
-                    let mut looks = charts.iter_mut();
-                    ailing = looks.find_map(|(health, chart)| chart.look(health)).map(RunError::from);
+                if problem.is_none() {
+                    let mut looks = trackers.iter_mut();
+                    problem = looks.find_map(|(health, tracker)| tracker.look(health)).map(RunError::from);
                 }
-                if ailing.is_some() {
+                if problem.is_some() {
                     asked.get_or_insert_with(Instant::now);
                 }
                 let Some(asked) = asked else { continue };
                 stop.0.store(true, Ordering::Release);
                 if asked.elapsed() >= GRACE {
-                    releases.drain(..).for_each(|release| release());
+                    unblockers.drain(..).for_each(|unblock| unblock());
                 }
                 if asked.elapsed() >= 4 * GRACE {
-                    break (Err(RunError::CalledOff.into()), Vec::new());
+                    break (Err(RunError::Cancelled.into()), Vec::new());
                 }
             }
         }
     };
-    if let Some(error) = ailing {
+    if let Some(error) = problem {
         return (Err(error.into()), explorers);
     }
     let result = result.map(|(found, complete)| {
         let mut last = lock(&progress).clone();
         last.wall = began.elapsed();
-        // It has ended: there is nothing left to stop.
+        // The search is over, so there is nothing left to stop.
         let _ = watch(&last);
         (found, complete, last.wall)
     });
@@ -199,7 +200,7 @@ struct Work {
 }
 
 impl Work {
-    /// Everything that blocks. The explorers come back, so that their servers can be ended.
+    /// Does everything that blocks. Returns the explorers, so that their servers can be shut down.
     fn all<G: OnServers>(&self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
         if by_states(&self.bounds)
             && let Some(result) = self.by_states(&mut explorers[0])
@@ -213,7 +214,7 @@ impl Work {
         (searched.map(with_why), explorers)
     }
 
-    /// Goes through orders one by one.
+    /// Explores orders one by one.
     fn by_orders<G: OnServers>(
         &self,
         mut explorers: Vec<G>,
@@ -248,13 +249,13 @@ impl Work {
         let began = Instant::now();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let draw = |below: usize| {
-            // xorshift64 (Marsaglia 2003): the same descents each time.
+            // xorshift64 (Marsaglia 2003) with a fixed seed: the descents are the same each time.
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             (!self.stopped()).then(|| usize::try_from(state % below as u64).unwrap_or(0))
         };
-        // So many times too much that no other way down could make up for it.
+        // So far over the limit that no other descent could make up for it.
         let hopeless = |size: &search::Size| {
             let longest = self.bounds.longest.as_secs_f64() * HOPELESS;
             size.taken > 0 && seconds(size, began.elapsed(), &self.bounds) > longest
@@ -264,7 +265,8 @@ impl Work {
         Ok(size)
     }
 
-    /// The whole in parts: as many as all workers need, and none of so few orders that it is not worth the asking.
+    /// Splits the search into as many parts as all workers need, none with so few orders that it is not worth
+    /// splitting off.
     fn split<G: OnServers>(
         &self,
         explorer: &mut G,
@@ -319,16 +321,16 @@ impl Work {
             whole.add(part);
         }
         let complete = !self.stopped();
-        let known = self.know_the_last_chances(&mut explorers[0], &mut whole);
+        let known = self.find_last_chances(&mut explorers[0], &mut whole);
         (
             known.or_else(|error| if complete { Err(error) } else { Ok(()) }).map(|()| (whole, complete)),
             explorers,
         )
     }
 
-    /// From where on the orders that are shown could not but go wrong. That may take as long again as the search has, if that was
-    /// not long.
-    fn know_the_last_chances<G: OnServers>(
+    /// Finds from where on the orders that are shown were bound to go wrong. May take as long as the search
+    /// has, within [`LAST_CHANCES`].
+    fn find_last_chances<G: OnServers>(
         &self,
         explorer: &mut G,
         whole: &mut Found,
@@ -359,7 +361,7 @@ impl Work {
         Ok(())
     }
 
-    /// Searches subtree after subtree until none is left, or until it is to stop.
+    /// Searches subtree after subtree until none is left, or the search is to stop.
     fn search_some<G: OnServers>(
         &self,
         explorer: &mut G,
@@ -401,7 +403,7 @@ impl Work {
     }
 }
 
-/// How long a search of that size takes, about, where finding that out took so long.
+/// The approximate number of seconds that a search of that size takes, if the estimate took `took`.
 fn seconds(size: &search::Size, took: Duration, bounds: &Bounds) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let step = took.as_secs_f64() / size.taken.max(1) as f64;
@@ -409,7 +411,7 @@ fn seconds(size: &search::Size, took: Duration, bounds: &Bounds) -> f64 {
     size.steps * step / workers
 }
 
-/// Refuses a search that would take too long.
+/// Fails if a search would take too long.
 fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<(), ExploreError> {
     let seconds = seconds(size, took, bounds);
     if seconds <= bounds.longest.as_secs_f64() {
@@ -418,8 +420,8 @@ fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<()
     Err(ExploreError::TooMany { orders: size.ends, rate: size.ends / seconds, seconds })
 }
 
-/// Whether `setup` leaves more than keys, or puts them on the disk: a server that is started again would differ from what is
-/// known of its keys.
+/// Whether `setup` changes more than keys, or writes them to disk: a restarted server would differ from what
+/// is known of its keys.
 fn setup_changes_the_server(scenario: &Scenario) -> bool {
     scenario.setup.iter().any(|setup| match &setup.verb {
         PlannedVerb::Redis(words) => {
@@ -431,7 +433,7 @@ fn setup_changes_the_server(scenario: &Scenario) -> bool {
     })
 }
 
-/// Which steps an order may have.
+/// The steps that an order may have.
 pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, ExploreError> {
     let clients: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
     let servers = scenario.lab().servers();
@@ -464,7 +466,7 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
             Failing::Skew(ahead) => rules.skew.extend(of_servers.map(|server| (server, *ahead))),
         }
     }
-    // A fault that is named twice is one.
+    // A fault that is given twice counts once.
     for numbers in [&mut rules.crash, &mut rules.freeze, &mut rules.lose_reply, &mut rules.restart] {
         numbers.sort_unstable();
         numbers.dedup();

@@ -1,5 +1,5 @@
-//! Races of one variant: which outcomes there were, and how often. The clients' programs are raced from beginning to end;
-//! faults belong to the story, and a race has none.
+//! Races of one variant: which outcomes occurred, and how often. The clients' programs run from beginning to
+//! end; faults belong to the story, so a race has none.
 
 pub(crate) mod outcome;
 pub(crate) mod pace;
@@ -9,7 +9,7 @@ pub mod racer;
 
 use std::time::Duration;
 
-pub(crate) use outcome::Asked;
+pub(crate) use outcome::OutcomeFields;
 pub use outcome::{LockFate, Outcome};
 pub(crate) use pace::Pace;
 pub(crate) use race_outcomes::{Kind, MOST_EVENTS, RaceOutcomes};
@@ -21,14 +21,14 @@ use crate::{
     text::Text,
 };
 
-/// The most races of one variant in one go, anywhere.
+/// The most races of one variant in one batch, whoever asks for them.
 pub const MOST_RACES: u64 = 1_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invariant {
-    /// As the lesson has it: `sold > stock`.
+    /// The source text in the lesson: `sold > stock`.
     pub name: String,
-    /// What is broken when it is so.
+    /// The lesson's text on what is broken when the condition holds.
     pub says: Text,
 }
 
@@ -60,12 +60,12 @@ impl RaceInfo {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Race {
-    /// What its start was drawn from.
+    /// The seed from which the actors' starts were drawn.
     pub seed: u64,
     pub outcome: Outcome,
-    /// What happened, with a stop behind every reply.
+    /// The events, with a stop after every reply.
     pub log: Log,
-    /// Lesson time.
+    /// The lesson time of the race.
     pub lesson: Duration,
 }
 
@@ -74,15 +74,15 @@ pub struct RaceReport {
     pub info: RaceInfo,
     pub asked: u64,
     pub kept: RaceOutcomes,
-    /// Lesson time, all races together.
+    /// The lesson time of all races together.
     pub lesson: Duration,
-    /// Real time, starting and ending the servers included.
+    /// The real time, including starting and stopping the servers.
     pub wall: Duration,
 }
 
 impl RaceReport {
     pub fn new(info: RaceInfo, asked: u64) -> Self {
-        // The logs are not wanted here.
+        // The report needs no logs.
         let kept = RaceOutcomes::within(0);
         Self { info, asked, kept, lesson: Duration::ZERO, wall: Duration::ZERO }
     }
@@ -92,7 +92,7 @@ impl RaceReport {
         self.kept.add(race);
     }
 
-    /// Whether there were as many as were asked for.
+    /// Whether as many races were run as were asked for.
     pub fn is_complete(&self) -> bool {
         self.kept.races() == self.asked
     }

@@ -1,5 +1,5 @@
-//! What one race came to, in few words, read off its log: locks, counters, final values, who did not come to an end.
-//! Two races have the same outcome when all of these are the same.
+//! The outcome of one race, computed from its log: locks, counters, final values, and unfinished programs.
+//! Two races have the same outcome if all of these are equal.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,11 +21,11 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LockFate {
-    /// More believed at one time to hold it than may.
+    /// At some time, more actors believed to hold the lock than may.
     Violated,
-    /// It was held, and never by too many.
+    /// The lock was held, and never by too many.
     Held,
-    /// Nobody ever believed to hold it.
+    /// No actor ever believed to hold the lock.
     NeverHeld,
 }
 
@@ -35,26 +35,26 @@ pub struct Outcome {
     pub locks: BTreeMap<String, LockFate>,
     /// The counters that the variant's claims name.
     pub counters: BTreeMap<String, i64>,
-    /// What the servers held at the end under the names that the claims ask for with `value(…)`; none where there
-    /// was no such key. An owner's token stands as the owner's name.
+    /// The final values of the keys that the claims ask for with `value(…)`; `None` if there was no such key.
+    /// The token of an owner is replaced by the owner's name.
     pub values: BTreeMap<String, Option<String>>,
-    /// How many did not come to the end of their program.
+    /// The number of actors whose programs did not finish.
     pub unfinished: usize,
-    /// The lesson's invariants that were broken, as the lesson has them: `sold > stock`.
+    /// The broken invariants, by their source text: `sold > stock`.
     pub broken: BTreeSet<String>,
 }
 
-/// What the outcomes of a scenario tell: its locks, and what its claims name.
+/// What the outcomes of a scenario contain: its locks, and the names in its claims.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct OutcomeFields {
     /// The locks that programs have beliefs about.
     locks: BTreeSet<String>,
     counters: BTreeSet<String>,
-    /// The keys whose values the claims ask for, with the server where they name one.
+    /// The keys whose values the claims ask for, with the server if they name one.
     pub values: Vec<(String, Option<String>)>,
 }
 
-impl Asked {
+impl OutcomeFields {
     pub fn of(scenario: &Scenario) -> Self {
         let mentions = scenario.claims.iter().filter_map(|claim| match &claim.condition {
             Condition::That { whole, .. } => Some(whole.mentions()),
@@ -79,7 +79,7 @@ impl Asked {
         self.counters.iter()
     }
 
-    /// An outcome without the final values, given who held which lock and how far a counter came.
+    /// An outcome without the final values, given the holders of the locks and the count of each counter.
     pub fn without_values(
         &self,
         holding: &Holding,
@@ -92,7 +92,7 @@ impl Asked {
             _ => LockFate::Held,
         };
         let counters = self.counters.iter().map(|name| (name.clone(), count(name).unwrap_or(0)));
-        // Where any lock is meant, each that somebody held is told by its own name.
+        // Where any lock is meant, each lock that was held is listed by its own name.
         let (any, mut locks): (Vec<&String>, Vec<&String>) = self.locks.iter().partition(|lock| is_any(lock));
         let held: Vec<String> = holding.ever_held().map(str::to_owned).collect();
         if !any.is_empty() {
@@ -106,7 +106,7 @@ impl Asked {
         }
     }
 
-    /// The final values, given a world whose servers hold what they did at the end.
+    /// The final values, from a world in which the servers hold their final state.
     pub fn values(&self, world: &World) -> BTreeMap<String, Option<String>> {
         let values = self.values.iter().map(|(key, server)| {
             let name = server.as_ref().map_or(key.clone(), |server| format!("{key} on {server}"));
@@ -117,27 +117,28 @@ impl Asked {
 }
 
 impl Outcome {
-    /// Reads the outcome off a race's log, but for the invariants.
+    /// Computes the outcome of a race from its log, without the broken invariants.
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
         let unfinished = world.actors.iter().filter(|actor| actor.life != Life::Finished).count();
-        let asked = Asked::of(scenario);
+        let fields = OutcomeFields::of(scenario);
         let count = |counter: &str| world.counters.get(counter).copied();
-        Self { values: asked.values(&world), ..asked.without_values(&world.holding, count, unfinished) }
+        Self { values: fields.values(&world), ..fields.without_values(&world.holding, count, unfinished) }
     }
 
-    /// Whether more believed at one time to hold a lock than may, or one of those that the name stands for.
+    /// Whether more actors at a time believed to hold the lock `name`, or one of the locks that the name
+    /// stands for, than may.
     pub(crate) fn overlaps(&self, name: &str) -> bool {
         let mut locks = self.locks.iter().filter(|(lock, _)| stands_for(name, lock));
         locks.any(|(_, fate)| *fate == LockFate::Violated)
     }
 
-    /// Whether an invariant was broken, or more believed at one time to hold a lock than may.
+    /// Whether an invariant was broken or a lock had too many holders.
     pub fn is_violated(&self) -> bool {
         !self.broken.is_empty() || self.has_too_many_holders()
     }
 
-    /// The invariants that were broken, but for those that say no more than what became of the locks.
+    /// The broken invariants, except those that only repeat the fate of a lock.
     pub fn broken_beside_locks(&self) -> impl Iterator<Item = &str> {
         let broken = self.broken.iter().map(String::as_str);
         broken.filter(|never| {
@@ -146,14 +147,14 @@ impl Outcome {
         })
     }
 
-    /// Whether more believed at one time to hold a lock than may.
+    /// Whether a lock had too many holders.
     pub fn has_too_many_holders(&self) -> bool {
         self.locks.values().any(|fate| *fate == LockFate::Violated)
     }
 }
 
 impl fmt::Display for Outcome {
-    /// `lock held, sold 1, stock = 0`: the same in all languages, as claims are.
+    /// Writes `lock held, sold 1, stock = 0`: the same in all languages, as claims are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let locks = self.locks.iter().map(|(lock, fate)| match fate {
             LockFate::Violated => format!("{lock} VIOLATED"),
@@ -174,7 +175,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What the first server that has it holds under a name, or this server does.
+/// The value of a key on the given server, or on the first server that has it.
 fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
     let servers = world.servers.iter();
     let mut asked =
@@ -195,7 +196,8 @@ fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
     })
 }
 
-/// The owner of a token, `A` of `A-3f0e`: tokens differ from race to race, and that is no other outcome.
+/// The owner of a token, such as `A` of `A-3f0e`. Tokens differ from race to race, which is no difference in
+/// the outcome.
 fn owner<'t>(world: &World, text: &'t str) -> Option<&'t str> {
     let (name, digits) = text.rsplit_once('-')?;
     let is_token = digits.len() == 4 && digits.chars().all(|c| c.is_ascii_hexdigit());
@@ -207,7 +209,7 @@ mod tests {
     use super::{LockFate, Outcome};
 
     #[test]
-    fn an_outcome_is_said_in_few_words() {
+    fn an_outcome_is_printed_briefly() {
         let outcome = Outcome {
             locks: [("lock".to_owned(), LockFate::Violated)].into(),
             counters: [("sold".to_owned(), 2)].into(),

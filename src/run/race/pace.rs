@@ -1,4 +1,4 @@
-//! How fast long work goes on and how long the rest takes, from what is done so far. Pure.
+//! The speed of long work and the time that it has left, from what is done so far. Pure.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use std::time::Duration;
 pub struct Pace {
     pub done: u64,
     pub of: u64,
-    /// In so much real time.
+    /// The real time spent so far.
     pub spent: Duration,
 }
 
 impl Pace {
-    /// How many are done in a second; none before anything can be said.
-    #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
+    /// The number done per second, or `None` before it is known.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub fn per_second(&self) -> Option<f64> {
         let seconds = self.spent.as_secs_f64();
         (self.done > 0 && seconds > 0.0).then(|| self.done as f64 / seconds)
     }
 
-    /// How long the rest takes if it goes on like this; none before anything can be said.
-    #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
+    /// The time left at this speed, or `None` before it is known.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub fn left(&self) -> Option<Duration> {
         let rest = self.of.saturating_sub(self.done) as f64;
         Duration::try_from_secs_f64(rest / self.per_second()?).ok()
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_before_anything_is_known() {
+    fn nothing_is_estimated_before_anything_is_done() {
         let nothing = Pace { of: 100, ..Pace::default() };
         assert_eq!((nothing.per_second(), nothing.left()), (None, None));
     }

@@ -1,5 +1,5 @@
-//! What programs from outside print, in the order of what they did. A line that gives a lock away comes after the reply to
-//! the request that released it, and by then another may have the lock already.
+//! The order of what external programs print. A line that gives up a lock is printed after the reply to the
+//! request that released it, when another client may already hold the lock.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,12 @@ use crate::{
     log::{Belief, Event, EventKind, Log},
 };
 
-/// The same log with the locks that a request released, as for any client: who asks for the release holds until the request
-/// is sent. A program from outside says it with the first lines that it prints after the reply.
+/// Returns the log with the locks that each request released, as for Lockstep's own clients: an actor holds a
+/// lock until it sends the request that releases it. An external program reports the release in the first
+/// lines that it prints after the reply.
 pub(super) fn with_releases(log: &Log, scenario: &Scenario) -> Log {
     let mut events: Vec<Event> = log.events().to_vec();
-    // By actor: where its last request was sent, and whether nothing else has happened since the reply to it.
+    // By actor: the index of its last request, and whether it has been answered. A wait removes the entry.
     let mut requests: HashMap<u32, (usize, bool)> = HashMap::new();
     for n in 0..events.len() {
         let Some(actor) = events[n].kind.actor() else { continue };
@@ -56,7 +57,7 @@ mod tests {
         run::attach,
     };
 
-    /// What each request releases, in the order in which they were sent.
+    /// The locks that each request releases, in the order of the requests.
     fn released(kinds: Vec<EventKind>) -> Vec<Vec<String>> {
         let commands = vec![vec!["worker".to_owned()]; 2];
         let lock = Some("lock".to_owned());
@@ -83,13 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_after_a_reply_belongs_to_its_request_although_another_moved_meanwhile() {
+    fn a_release_after_a_reply_belongs_to_its_request_although_another_moved() {
         let log = vec![asks(1, 0), answered(1, 0), asks(2, 1), answered(2, 1), drops(0)];
         assert_eq!(released(log), [vec!["lock".to_owned()], Vec::new()]);
     }
 
     #[test]
-    fn what_is_printed_before_a_request_or_after_a_wait_belongs_to_none() {
+    fn a_release_before_a_request_or_after_a_wait_belongs_to_none() {
         assert_eq!(released(vec![drops(0), asks(1, 0), answered(1, 0)]), [Vec::<String>::new()]);
         assert_eq!(released(vec![asks(1, 0), answered(1, 0), waited(0), drops(0)]), [Vec::<String>::new()]);
         assert_eq!(released(vec![asks(1, 0), drops(0), answered(1, 0)]), [Vec::<String>::new()]);

@@ -1,25 +1,26 @@
-//! Races by their outcomes: how often each, which races those were, and their logs as long as there is room for them.
+//! Races grouped by outcome: how often each outcome occurred, in which races, and as many of their logs as
+//! there is room for.
 
 use std::collections::BTreeMap;
 
 use super::{Outcome, Race};
 use crate::log::Log;
 
-/// Logs are kept as long as they have no more events than this together: some 50 MB. A thousand races of ten clients
-/// with a few moves each need less.
+/// The most events of all kept logs together: some 50 MB. A thousand races of ten clients with a few moves
+/// each need less.
 pub const MOST_EVENTS: usize = 250_000;
 
-/// So many races of an outcome keep their logs before any of its later ones does, where there is no room for all.
+/// How many of the first races of an outcome keep their logs when there is no room for all.
 const FIRST: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RaceOutcomes {
-    /// Logs are kept as long as they have no more events than this together.
+    /// The most events of all kept logs together.
     most: usize,
     kinds: BTreeMap<Outcome, Kind>,
     races: u64,
     violated: u64,
-    /// Events of all logs that are kept.
+    /// The events of all kept logs.
     events: usize,
     forgotten: u64,
 }
@@ -38,13 +39,13 @@ impl Default for RaceOutcomes {
 }
 
 impl RaceOutcomes {
-    /// No race yet, and room for so many events.
+    /// No races yet, and room for `most` events.
     pub fn within(most: usize) -> Self {
         Self { most, kinds: BTreeMap::new(), races: 0, violated: 0, events: 0, forgotten: 0 }
     }
 
-    /// Counts a race and keeps its log. Where there is no room for all logs, one of the most frequent outcome goes:
-    /// of each outcome the first few and the latest stay.
+    /// Counts a race and keeps its log. When there is no room for all logs, drops one of the outcome with the
+    /// most logs: the first few and the latest of each outcome stay.
     pub fn add(&mut self, race: Race) {
         let number = u32::try_from(self.races).unwrap_or(u32::MAX);
         self.races += 1;
@@ -56,7 +57,7 @@ impl RaceOutcomes {
         while self.events > self.most && self.forget() {}
     }
 
-    /// Forgets one log; false where there is none.
+    /// Drops one log. Returns `false` if there is none.
     fn forget(&mut self) -> bool {
         let Some(fullest) = self.kinds.values_mut().max_by_key(|kind| kind.logs.len()) else { return false };
         let place = FIRST.min(fullest.logs.len() / 2);
@@ -71,7 +72,7 @@ impl RaceOutcomes {
         self.races
     }
 
-    /// How many of them broke an invariant or a lock.
+    /// The number of races that broke an invariant or a lock.
     pub fn violated(&self) -> u64 {
         self.violated
     }
@@ -81,12 +82,12 @@ impl RaceOutcomes {
         broke.map(|(_, kind)| kind.count()).sum()
     }
 
-    /// How many logs there was no room for.
+    /// The number of logs that were dropped for lack of room.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// The outcomes, the most frequent first; of several that are as frequent, in their own order.
+    /// The outcomes, the most frequent first; equally frequent ones in their natural order.
     pub fn outcomes(&self) -> Vec<(&Outcome, &Kind)> {
         let mut all: Vec<_> = self.kinds.iter().collect();
         all.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.numbers.len()));
@@ -99,7 +100,7 @@ impl RaceOutcomes {
 }
 
 impl Kind {
-    /// Which races they are, in their order: 0 is the first race of all.
+    /// The numbers of these races, ascending. The first race of all has number 0.
     pub fn numbers(&self) -> &[u32] {
         &self.numbers
     }
@@ -112,7 +113,7 @@ impl Kind {
         self.numbers.len() as u64
     }
 
-    /// The log of one of them, if there was room for it.
+    /// The log of one of these races, or `None` if there was no room for it.
     pub fn log(&self, number: u32) -> Option<&Log> {
         self.logs.get(&number)
     }
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_that_the_first_and_the_latest_of_each_outcome_stay() {
+    fn beyond_the_limit_the_first_and_the_latest_of_each_outcome_stay() {
         let mut all = RaceOutcomes::within(200);
         for n in 0..1000 {
             all.add(race(if n == 500 { 2 } else { 1 }, 10));
@@ -183,7 +184,7 @@ mod tests {
         for sold in [1, 10, 10, 2, 10] {
             all.add(race(sold, 10));
         }
-        // As frequent as each other: that with two holders first.
+        // Of two equally frequent outcomes, the one with two holders comes first.
         let counted = all
             .outcomes()
             .into_iter()
@@ -194,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_more_is_kept_than_there_is_room_for(races in prop::collection::vec((0i64..6, 0usize..30), 0..80), most in 0usize..200) {
+        fn kept_logs_stay_within_the_limit(races in prop::collection::vec((0i64..6, 0usize..30), 0..80), most in 0usize..200) {
             let mut all = RaceOutcomes::within(most);
             for (sold, events) in &races {
                 all.add(race(*sold, *events));

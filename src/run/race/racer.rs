@@ -1,5 +1,5 @@
-//! Races: all programs from beginning to end at once, again and again on one lab. There is no story: who gets a reply goes
-//! on, and the machine decides who gets it first.
+//! Races: all programs run from beginning to end at once, again and again on one lab. There is no story: an
+//! actor continues as soon as it has its reply, and the machine decides which reply comes first.
 
 use std::{
     collections::HashSet,
@@ -29,13 +29,14 @@ use crate::{
     },
 };
 
-/// A race is ended after so many moves of each actor, or so much lesson time: no program that ends needs as many.
+/// A race ends after this many moves per actor, or this much lesson time: more than any terminating program
+/// needs.
 const MOST_MOVES: usize = 1_000;
 const LONGEST: Duration = Duration::from_mins(10);
 
-/// The real time in which an honest server answers.
+/// The real time within which a working server answers.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long nothing comes before servers are asked whether they keep somebody waiting. Real time.
+/// How long nothing arrives before servers are asked whether they block an operation. Real time.
 const SILENCE: Duration = Duration::from_millis(5);
 
 /// A lab with its clients, which runs one race after another.
@@ -45,11 +46,11 @@ pub struct Racer {
     options: LabOptions,
     tempo: watch::Sender<Tempo>,
     connections: Connections,
-    /// How each log begins: the actors and their sessions.
+    /// The first events of each log: the actors and their sessions.
     opening: Vec<EventKind>,
-    /// Whether something is left in a client that only a new process is rid of.
+    /// Whether a client holds state that only a new process gets rid of.
     pub(crate) needs_restart: bool,
-    /// Names on which a watch may be left.
+    /// Names on which watches may remain.
     pub(crate) watched: Vec<String>,
 }
 
@@ -74,24 +75,25 @@ impl Racer {
         self.director.clock.kind()
     }
 
-    /// One race. The seed decides who starts when, and the owner tokens; everything else is real concurrency.
-    /// The log ends with what the servers hold when nobody can move any more, and has a stop behind every reply.
+    /// Runs one race. The seed decides when each actor starts, and the owner tokens; everything else is real
+    /// concurrency. The log ends with what the servers hold when no actor can move any more, and has a stop
+    /// after every reply.
     pub async fn run(&mut self, seed: u64) -> Result<Log, RunError> {
         if self.needs_restart {
-            self.renew().await?;
+            self.replace_lab().await?;
         }
         let health = self.director.harness.lab.health();
         let raced = supervised(&health, self.race(seed)).await;
         self.director.harness.explained(raced).await
     }
 
-    /// Ends the clients and the servers and waits until they are gone.
+    /// Ends the clients and the servers and waits until they have exited.
     pub async fn tear_down(self) {
         self.director.tear_down().await;
     }
 
-    /// A new lab in place of the old one.
-    pub(crate) async fn renew(&mut self) -> Result<(), RunError> {
+    /// Replaces the lab by a new one.
+    pub(crate) async fn replace_lab(&mut self) -> Result<(), RunError> {
         let watched = self.tempo.subscribe();
         let mut fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
         fresh.harness.lab.succeed(&self.director.harness.lab);
@@ -110,29 +112,29 @@ impl Racer {
         let mut start = StartOrder::draw(director.actors.len(), seed);
         let began = director.clock.now();
         let (mut replies, mut moves, mut silent) = (0, 0, Instant::now());
-        // How many clients are still to say that they rest.
+        // The number of clients that have yet to report that they are at rest.
         let mut asked = 0;
         loop {
-            // Timers that have run out while others moved.
+            // Ends the timers that ran out while other actors moved.
             director.catch_up(&path)?;
             let over =
                 moves >= MOST_MOVES * director.actors.len() || director.clock.now().since(began) >= LONGEST;
             if !over && send_all(director, &start, replies, &mut moves, &path).await? {
                 continue;
             }
-            let awaited = director.pending.by_op.keys().any(|op| !director.pending.is_left_waiting(*op));
-            let at_work = !over && director.somebody_is_at_work();
+            let awaited = director.pending.by_op.keys().any(|op| !director.pending.is_blocked(*op));
+            let at_work = !over && director.any_program_is_at_work();
             if awaited || at_work || asked > 0 {
                 match tokio::time::timeout(SILENCE, director.harness.next()).await {
                     Ok(arrived) => {
                         let arrived = arrived?;
                         silent = Instant::now();
                         asked -= usize::from(arrived.is_settled());
-                        replies += director.take_arrived(arrived, &path)?;
+                        replies += director.handle_arrived(arrived, &path)?;
                     }
-                    // A program that rests as it did before says so only when it is asked.
+                    // A program that is still at rest reports it only when it is asked.
                     Err(_) if at_work && asked == 0 => asked = director.harness.ask_to_settle().await?,
-                    Err(_) if !awaited || director.all_wait().await? => {}
+                    Err(_) if !awaited || director.all_are_blocked().await? => {}
                     Err(_) if silent.elapsed() < PATIENCE => {}
                     Err(_) => {
                         let why = format!("no reply came for {} s of real time", PATIENCE.as_secs());
@@ -144,12 +146,12 @@ impl Racer {
             if over {
                 break;
             }
-            // No reply is on its way: the next ones start now.
-            if start.hurry(replies) {
+            // No reply is on its way, so the next actors start now.
+            if start.start_next(replies) {
                 continue;
             }
-            // A notification may be on its way to an actor that waits for one, a mutex to the next in line, a reply to
-            // one who waited inside a server.
+            // A notification may be on its way to an actor that waits for one, a mutex to the next in line,
+            // or a reply to an operation that was blocked inside a server.
             if !director.pending.by_op.is_empty() || waits_for_notice(director) {
                 let known = director.log().len();
                 director.settle(&path).await?;
@@ -164,32 +166,32 @@ impl Racer {
             silent = Instant::now();
             director.clock.set_rate(Rate::NORMAL)?;
         }
-        self.needs_restart = !director.pending.by_op.is_empty() || leaves_something(director.log());
+        self.needs_restart = !director.pending.by_op.is_empty() || leaves_state(director.log());
         director.clock.set_rate(Rate::PAUSED)?;
         for state in director.harness.observe().await? {
             director.recorder.record(EventKind::State(state));
         }
         let log = printed::with_releases(&self.take_log(), &self.scenario);
-        Ok(stops::put_in(&log))
+        Ok(stops::with_stops(&log))
     }
 
-    /// The log so far; a new one begins.
+    /// Takes the log so far and begins a new one.
     pub(crate) fn take_log(&mut self) -> Log {
         let fresh = Recorder::new(self.director.clock.clone(), None);
         std::mem::replace(&mut self.director.recorder, fresh).log
     }
 
-    /// Servers as the lesson prepares them, and everybody before the first step of their program. Lesson time begins at
-    /// this rate.
+    /// Resets the servers to the lesson's setup and every actor to the start of its program. Lesson time
+    /// begins anew at `rate`.
     pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), RunError> {
         self.director.actors = Actors::new(&self.scenario, seed);
         self.director.pending.clear();
         self.director.redirects = Redirects::default();
         let is_attached = self.scenario.is_attached();
         if is_attached {
-            // A program from outside has one beginning: it is started anew.
+            // An external program cannot be rewound, so it is started anew.
             self.director.end_clients();
-            // One that ends with an error ends for itself, and not the run.
+            // A program that ends with an error does not end the run.
             self.director.left_story = true;
         }
         self.director.unsubscribe(path).await?;
@@ -214,8 +216,8 @@ impl Racer {
             director.clock.set_rate(rate)?;
             return director.start_actors(path);
         }
-        // How long programs take to start is chance, so time stands still meanwhile. Servers whose clock cannot jump cannot
-        // bear that while somebody connects to them.
+        // How long programs take to start is random, so time stands still meanwhile. Servers whose clock
+        // cannot jump do not tolerate a stopped clock while a client connects.
         director.clock.set_rate(if director.limits.jump { Rate::PAUSED } else { Rate::NORMAL })?;
         director.start_clients().await?;
         director.start_actors(path)?;
@@ -228,7 +230,7 @@ impl Racer {
         let lab = &self.director.harness.lab;
         let watched = std::mem::take(&mut self.watched);
         for server in lab.servers() {
-            // What is written to the master, or to the leader, reaches the others.
+            // Writes to the master, or to the leader, reach the other servers.
             let part = lab.kind().part_of(&server.name);
             if part.is_replicated() && !lab.is_master(&server.name).await? {
                 continue;
@@ -243,7 +245,7 @@ impl Racer {
     }
 }
 
-/// Sends the next operation of everybody who has started and is ready. Says whether anybody was.
+/// Sends the next operation of every actor that has started and is ready. Returns whether there was any.
 async fn send_all(
     director: &mut Director,
     start: &StartOrder,
@@ -268,9 +270,9 @@ fn waits_for_notice(director: &Director) -> bool {
     director.actors.iter().any(|actor| matches!(actor.state(), State::Taking { .. }))
 }
 
-/// Who takes part and which sessions were opened, as the lab's first log begins.
+/// The actors and the sessions that were opened, as in the lab's first log.
 fn opening(director: &Director) -> Vec<EventKind> {
-    // Programs from outside are started anew for each race, and have other sessions then.
+    // External programs are started anew for each race, with new sessions.
     let sessions = !director.scenario.is_attached();
     let kept = |kind: &EventKind| {
         matches!(kind, EventKind::LabReady { .. }) || sessions && matches!(kind, EventKind::Session { .. })
@@ -279,8 +281,8 @@ fn opening(director: &Director) -> Vec<EventKind> {
     kinds.filter(kept).collect()
 }
 
-/// Whether somebody has left something in its process or in a connection: a mutex, an open transaction.
-pub(crate) fn leaves_something(log: &Log) -> bool {
+/// Whether an actor has left state in its process or in a connection: a mutex, an open transaction.
+pub(crate) fn leaves_state(log: &Log) -> bool {
     let mut left = HashSet::new();
     for event in log.events() {
         if let EventKind::Sent { actor, command, server, .. } = &event.kind {

@@ -36,32 +36,32 @@ pub(crate) struct Director {
     pub(crate) clock: LessonClock,
     pub(crate) tempo: watch::Receiver<Tempo>,
     pub(crate) limits: Limits,
-    /// The longest time that may be jumped over at once although the servers' clock may not jump; see
+    /// The longest jump of lesson time that is made although the lab's clock may not jump; see
     /// [`Director::leaps`].
     pub(crate) leap: Duration,
-    /// Holds time back on a busy machine.
+    /// Slows lesson time down on a busy machine.
     pub(crate) throttle: Throttle,
     pub(crate) starvation: Starvation,
     line: usize,
-    /// Whether somebody chooses what happens next, rather than the story.
+    /// Whether the user, rather than the story, chooses what happens next.
     pub(crate) left_story: bool,
     /// Checks the invariants in free play.
     pub(crate) invariants: Watch,
     pub(crate) pending: super::pending::PendingOperations,
-    /// The numbers that servers gave to actors' connections.
+    /// The session ids that servers gave to actors' connections, by actor and server.
     pub(crate) sessions: HashMap<(ActorId, String), i64>,
-    /// The servers of an ensemble that actors were connected to last.
+    /// The ensemble member that each actor was connected to last.
     pub(crate) connected: HashMap<ActorId, String>,
     pub(crate) redirects: super::redirects::Redirects,
     pub(crate) questions: super::questions::Questions,
-    /// Whether it is recorded what the servers are seen to hold.
-    pub(crate) looks: bool,
-    seen: Vec<ServerState>,
+    /// Whether observed server states are recorded.
+    pub(crate) observes: bool,
+    known_states: Vec<ServerState>,
     metrics: HashMap<String, i64>,
 }
 
 impl Director {
-    /// Starts the lab and the clients and carries the actors to their first operations.
+    /// Starts the lab and the clients, and runs each actor's program up to its first operation.
     pub(crate) async fn set_up(
         scenario: Scenario,
         options: &LabOptions,
@@ -88,7 +88,7 @@ impl Director {
             throttle: Throttle::default(),
             starvation: Starvation::default(),
             line: 0,
-            // Programs that users bring have no story.
+            // Users' own programs have no story.
             left_story: attached,
             invariants,
             pending: super::pending::PendingOperations::default(),
@@ -96,8 +96,8 @@ impl Director {
             connected: HashMap::new(),
             redirects: super::redirects::Redirects::default(),
             questions: super::questions::Questions::default(),
-            looks: true,
-            seen: Vec::new(),
+            observes: true,
+            known_states: Vec::new(),
             metrics: HashMap::new(),
         };
         let health = director.harness.lab.health();
@@ -128,7 +128,7 @@ impl Director {
         Ok(())
     }
 
-    /// Notes the sessions that clients have opened.
+    /// Records the sessions that clients have opened.
     fn note_sessions(&mut self, sessions: Sessions) {
         for (actor, server, session) in sessions {
             self.sessions.insert((actor, server.clone()), session);
@@ -137,14 +137,14 @@ impl Director {
         }
     }
 
-    /// Ends the clients, which are to be [started anew](Self::start_clients).
+    /// Ends the clients; [`Self::start_clients`] starts new ones.
     pub(crate) fn end_clients(&mut self) {
         self.harness.end_clients();
         self.sessions.clear();
         self.connected.clear();
     }
 
-    /// Starts the clients anew, each in a fresh process.
+    /// Starts each client in a fresh process.
     pub(crate) async fn start_clients(&mut self) -> Result<(), RunError> {
         let sessions = self.harness.start_clients(&self.scenario).await?;
         self.note_sessions(sessions);
@@ -155,7 +155,7 @@ impl Director {
         self.line >= self.scenario.story.len()
     }
 
-    /// The story's item that would come next; the last one's, where the story is over.
+    /// The index of the story item that comes next, or of the last item once the story is over.
     pub(crate) fn next_item(&self) -> usize {
         let story = &self.scenario.story;
         let line = story.get(self.line).or_else(|| story.last());
@@ -166,12 +166,12 @@ impl Director {
         &self.recorder.log
     }
 
-    /// Carries out the story's next line. The clock runs only meanwhile; where programs from outside compute for as long as
-    /// they need, and the clock can stand still, only while the line lets time pass: their own timeouts would end on a busy
-    /// machine.
+    /// Carries out the story's next line. The clock runs only during the line. With external programs, on a
+    /// clock that can stand still, it runs only while the line lets time pass: such programs compute for as
+    /// long as they need, and on a busy machine their own timeouts would expire meanwhile.
     pub(crate) async fn step(&mut self) -> Result<(), RunError> {
         let carried_out = self.carry_out_line().await;
-        // Replies break before it is known that their server has died.
+        // A reply fails before the death of its server is known, so the error is explained afterwards.
         self.harness.explained(carried_out).await
     }
 
@@ -192,8 +192,8 @@ impl Director {
             Act::Each(turns) => {
                 for turn in turns {
                     self.take_turn(turn, &line.path).await?;
-                    // After the last turn this happens below.
-                    if turns.last() != Some(turn) && self.looks_after_move_of(turn.actor) {
+                    // After the last turn, settling and observing happen below.
+                    if turns.last() != Some(turn) && self.observes_after_move_of(turn.actor) {
                         self.settle(&line.path).await?;
                         self.observe().await?;
                     }
@@ -204,11 +204,11 @@ impl Director {
                 for turn in turns {
                     self.prepare(turn, &line.path).await?;
                 }
-                let mut flying = Vec::new();
+                let mut in_flight = Vec::new();
                 for turn in turns {
-                    flying.extend(self.send(turn.actor, &line.path).await?);
+                    in_flight.extend(self.send(turn.actor, &line.path).await?);
                 }
-                for op in flying {
+                for op in in_flight {
                     self.await_reply_or_wait(op, &line.path).await?;
                 }
                 Stop::Move
@@ -246,7 +246,7 @@ impl Director {
         if line.act.is_step() {
             self.decide()?;
         }
-        // What cannot be evaluated is for the verdict to say.
+        // An invariant that cannot be evaluated is reported by the verdict.
         let _ = self.check_invariants();
         self.line += 1;
         self.recorder.record(EventKind::Stop { item: line.item, stop });
@@ -257,13 +257,13 @@ impl Director {
         Ok(())
     }
 
-    /// Whether servers are observed after an actor's move. Not for a crowd: that would take longer than its moves, and
-    /// fill the log.
-    pub(crate) fn looks_after_move_of(&self, actor: ActorId) -> bool {
+    /// Whether servers are observed after each move of an actor. Not for a crowd: observing would take longer
+    /// than its moves and fill the log.
+    pub(crate) fn observes_after_move_of(&self, actor: ActorId) -> bool {
         !self.scenario.actors[actor.0 as usize].actor.crowd
     }
 
-    /// A text with its values filled in.
+    /// Renders a text in both languages with the values of `names`.
     pub(crate) fn fill(
         &self,
         text: &TextPlan,
@@ -321,14 +321,14 @@ impl Director {
         }
     }
 
-    /// Injects a fault; gives why it cannot be injected, where it cannot.
+    /// Injects a fault. The inner `Err` says why it cannot be injected.
     pub(crate) async fn try_inject(
         &mut self,
         fault: &Fault,
         path: &Path,
     ) -> Result<Result<(), Text>, RunError> {
-        // Connecting needs replies: whoever has not connected yet does so while there are any, and what is sent to a
-        // frozen server then waits in its socket.
+        // Connecting needs replies, so a client that is not connected yet connects while replies still come.
+        // What it sends to a frozen server afterwards waits in the socket.
         let soon_silent = match (fault.target(), fault.leaves()) {
             (Target::Link(link), Condition::Held(Direction::Replies) | Condition::Delayed(..)) => {
                 vec![link.clone()]
@@ -346,10 +346,10 @@ impl Director {
         self.harness.inject(fault).await
     }
 
-    /// Records a fault that was injected, and handles its effects on actors.
+    /// Records an injected fault and handles its effects on actors.
     pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
-        let waited = self.pending.left_waiting();
+        let waited = self.pending.blocked();
         self.await_broken(fault, path).await?;
         if fault.client().is_some() && fault.leaves() == Condition::Running {
             self.catch_up(path)?;
@@ -368,41 +368,41 @@ impl Director {
                     self.pending.forget(killed);
                 }
             }
-            self.await_departed(client, None, &waited).await?;
+            self.await_disconnected(client, None, &waited).await?;
         }
         if let (Target::Link(link), Condition::Cut) = (fault.target(), fault.leaves()) {
-            self.await_departed(&link.from, Some(&link.to), &waited).await?;
+            self.await_disconnected(&link.from, Some(&link.to), &waited).await?;
         }
         self.await_replies(path).await
     }
 
-    /// Waits until everything that the servers have sent to the clients by now is recorded.
+    /// Waits until everything that the servers have sent to the clients so far is recorded.
     pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), RunError> {
         loop {
-            self.hear_clients(path).await?;
+            self.receive_reports(path).await?;
             self.settle_waits(path).await?;
-            // A reply that somebody's move brought about brings a program from outside on.
-            if !self.somebody_is_at_work() {
+            // A reply that another actor's move brought about may let an external program continue.
+            if !self.any_program_is_at_work() {
                 return Ok(());
             }
         }
     }
 
-    /// Handles what the clients have to report by now.
-    pub(crate) async fn hear_clients(&mut self, path: &Path) -> Result<(), RunError> {
+    /// Handles everything that the clients have to report so far.
+    pub(crate) async fn receive_reports(&mut self, path: &Path) -> Result<(), RunError> {
         for _ in 0..self.harness.ask_to_settle().await? {
             self.handle_until(|response| matches!(response, Response::Settled), path).await?;
         }
         Ok(())
     }
 
-    /// Whether a program from outside may still do something by itself.
-    pub(crate) fn somebody_is_at_work(&self) -> bool {
+    /// Whether an external program is still at work: it has not come to rest, and its process runs.
+    pub(crate) fn any_program_is_at_work(&self) -> bool {
         let at_work = |actor| self.actors[actor].is_at_work() && self.harness.runs(actor);
         self.actors.ids().any(at_work)
     }
 
-    /// Ends what the clients' connections were told to listen to.
+    /// Reconnects the clients if a program listens for notifications, which ends all subscriptions.
     pub(crate) async fn unsubscribe(&mut self, path: &Path) -> Result<(), RunError> {
         if self.scenario.actors.iter().any(|plan| plan.program.listens) {
             for _ in 0..self.harness.ask_to_reconnect().await? {
@@ -412,9 +412,9 @@ impl Director {
         Ok(())
     }
 
-    /// Handles what clients report, up to a certain response.
+    /// Handles clients' reports up to and including the first response that `last` accepts.
     async fn handle_until(&mut self, last: impl Fn(&Response) -> bool, path: &Path) -> Result<(), RunError> {
-        // The gate of a program says after that time that it is busy.
+        // After this time the gate of an external program reports that the program is busy.
         let rests = if self.scenario.is_attached() { LESSONS_REST_WITHIN } else { ANSWERS_WITHIN };
         loop {
             let arrived = self.harness.next_within(rests + ANSWERS_WITHIN).await?;
@@ -426,21 +426,21 @@ impl Director {
         }
     }
 
-    /// Records what the servers hold, where it has changed.
+    /// Records the server states and metrics that have changed since the last call.
     pub(crate) async fn observe(&mut self) -> Result<(), RunError> {
-        if !self.looks {
+        if !self.observes {
             return Ok(());
         }
         let states = self.harness.observe().await?;
-        self.hear_sentinels();
+        self.record_notices();
         for state in &states {
-            if !self.seen.contains(state) {
+            if !self.known_states.contains(state) {
                 self.recorder.record(EventKind::State(state.clone()));
             }
         }
-        self.seen = states;
+        self.known_states = states;
         for name in &self.scenario.loaded.lesson.metrics {
-            // They are counted by servers of the lesson's first product.
+            // Metrics are counters of the first server of the lesson's first product.
             let counts = self.scenario.loaded.lesson.lab.product();
             let Some(server) = self.scenario.lab().first_of(counts).map(str::to_owned) else { continue };
             // A dead or frozen server has no metrics.
@@ -456,34 +456,34 @@ impl Director {
         Ok(())
     }
 
-    /// Records what Sentinels have told by now.
-    pub(crate) fn hear_sentinels(&mut self) {
-        if self.looks {
+    /// Records the messages that Sentinels have published so far.
+    pub(crate) fn record_notices(&mut self) {
+        if self.observes {
             for (at, sentinel, notice) in self.harness.lab.notices() {
                 self.recorder.record_at(at, EventKind::Sentinel { sentinel, notice });
             }
         }
     }
 
-    /// Between steps: handles what arrives late, such as a reply that a released link let through. Fails when a server or
-    /// a client dies.
+    /// Handles what arrives between steps, such as a reply that a released link let through. Fails when a
+    /// server or a client dies.
     pub(crate) async fn receive(&mut self) -> Result<(), RunError> {
         let arrived = self.harness.next().await?;
         let path = Path::root().key("story");
         self.handle(arrived, &path)?;
-        self.take_woken(|_| true, &path)?;
+        self.hand_out_withheld(|_| true, &path)?;
         self.recorder.publish();
         Ok(())
     }
 
-    /// Another log begins, in which nothing that the servers hold is recorded yet.
-    pub(crate) fn forget_seen(&mut self) {
-        self.seen.clear();
+    /// Prepares for another log, in which nothing that the servers hold is recorded yet.
+    pub(crate) fn forget_states(&mut self) {
+        self.known_states.clear();
         self.metrics.clear();
         self.invariants = Watch::new(&self.scenario);
     }
 
-    /// Ends the run: clients and servers are gone when it returns.
+    /// Ends the run. The clients and servers have exited when it returns.
     pub(crate) async fn tear_down(self) -> Log {
         self.harness.tear_down().await;
         self.recorder.log

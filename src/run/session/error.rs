@@ -9,7 +9,7 @@ use crate::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The lesson asks for something that cannot be: its author's mistake, with its place.
+    /// The lesson asks for something impossible: an error of its author, with its position.
     #[error("{0}")]
     Lesson(#[from] LessonError),
     #[error("{0}")]
@@ -27,26 +27,26 @@ pub enum RunError {
          if this machine is busy, try again"
     )]
     ClientSilent {
-        /// How long was waited, in seconds of real time.
+        /// How long the run waited, in seconds of real time.
         seconds: u64,
     },
-    /// The work was called off: nobody wants its outcome any more.
+    /// The work was cancelled because its result is no longer needed.
     #[error("called off")]
-    CalledOff,
+    Cancelled,
     #[error("the client process `{client}` could not start: {why}")]
     ClientNotReady { client: String, why: String },
-    /// The lesson starts programs, and the user has not allowed it, or not as it is now.
+    /// The lesson starts programs, and the user has not trusted it, or not in its current state.
     #[error(
         "the lesson {file} starts programs on this machine, with all your rights: {commands}\n{}", why.advice(file).en
     )]
     NotTrusted { file: String, commands: String, why: NotTrusted },
-    /// The parameters of a recording, and not those of the lesson or the user, make up what would be started.
+    /// The command to start depends on parameters of a recording, rather than of the lesson or the user.
     #[error(
         "the recording chooses what would be started on this machine, with all your rights: {command}\n\
          A recording can be shown, and its lesson started with parameters of its own or yours: give those that you want with \
          `--set NAME=VALUE`"
     )]
-    WordsOfRecording { command: String },
+    CommandOfRecording { command: String },
     /// Programs of the lesson need libraries that are not installed.
     #[error("the lesson {lesson} runs {}", missing.en())]
     MissingLibraries { lesson: String, missing: MissingLibraries },
@@ -56,9 +56,9 @@ pub enum RunError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotTrusted {
     NotAllowed,
-    /// What was allowed is not what is there.
+    /// The lesson or a file beside it differs from what the user allowed.
     Changed,
-    /// It cannot be allowed: why.
+    /// The lesson cannot be trusted as it is, for this reason.
     NotCovered(Text),
 }
 
@@ -83,7 +83,7 @@ impl NotTrusted {
 }
 
 impl RunError {
-    /// The message in both languages.
+    /// Returns the message in both languages.
     pub fn text(&self) -> Text {
         let zh = match self {
             Self::Lesson(error) => error.in_lang(Lang::Zh),
@@ -99,7 +99,7 @@ impl RunError {
             Self::ClientSilent { seconds } => format!(
                 "{seconds} 秒内没有任何客户端进程应答，而服务器都没有退出，也没有进程被暂停；如果机器正忙，请重试"
             ),
-            Self::CalledOff => "已取消".to_owned(),
+            Self::Cancelled => "已取消".to_owned(),
             Self::ClientNotReady { client, why } => {
                 format!("客户端进程 `{client}` 无法启动：{why}")
             }
@@ -107,7 +107,7 @@ impl RunError {
                 "课程 {file} 会在这台机器上以你的全部权限运行程序：{commands}\n{}",
                 why.advice(file).zh
             ),
-            Self::WordsOfRecording { command } => format!(
+            Self::CommandOfRecording { command } => format!(
                 "将要在这台机器上以你的全部权限运行的命令来自录像里的参数：{command}\n\
                  录像本身可以播放，课程也可以用它自己的或者你给的参数来运行：请用 `--set 名字=值` 给出你要的参数"
             ),
@@ -116,7 +116,7 @@ impl RunError {
         Text { en: self.to_string(), zh }
     }
 
-    /// Whether it says already which process has died or been stopped.
+    /// Whether the message already says which process died or was stopped.
     pub(crate) fn names_a_process(&self) -> bool {
         matches!(
             self,
@@ -124,11 +124,11 @@ impl RunError {
         )
     }
 
-    /// Whether a server is missing or failed, rather than the lesson being wrong: exit code 3, and a fresh
-    /// start may help.
+    /// Whether a server is missing or failed, rather than the lesson being wrong. Such an error has exit code
+    /// 3, and a fresh start may help.
     pub fn is_server(&self) -> bool {
         match self {
-            Self::Lesson(_) | Self::NotTrusted { .. } | Self::WordsOfRecording { .. } => false,
+            Self::Lesson(_) | Self::NotTrusted { .. } | Self::CommandOfRecording { .. } => false,
             Self::Lab(error) => error.is_server(),
             _ => true,
         }

@@ -1,4 +1,4 @@
-//! Injecting faults: processes are signalled, links cut and held, clocks set.
+//! Injecting faults: signals to processes, cut and held links, skewed clocks.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
     text::{Text, both},
 };
 
-/// By how much free play delays a link.
+/// The delay that free play puts on a link.
 const DELAY_MS: u64 = 2_000;
 
 /// How far free play sets a server's clock ahead or back.
@@ -24,17 +24,17 @@ const JUMP_MS: i64 = 30_000;
 /// How long a request may take to reach the link that holds it, in real time.
 const REQUEST_COMES_WITHIN: Duration = Duration::from_secs(1);
 
-/// How a link comes to rest whose client or state keeps replies from being reported.
+/// How a link settles whose client or state keeps replies from being reported.
 pub(crate) enum LinkSettles {
     /// Resolves when the link holds each of the requests or its reply.
     Holds(BoxFuture<'static, ()>),
-    /// Resolves when the replies have passed to a client that is frozen; to false where they do not pass.
+    /// Resolves to whether the replies have passed to a client that is frozen.
     Passes(BoxFuture<'static, bool>),
 }
 
 impl Harness {
-    /// Injects a fault, and tells the clients whose connections it broke. Gives why not, where it makes no sense now, such
-    /// as freezing a dead client.
+    /// Injects a fault and notifies the clients whose connections it broke. The inner `Err` says why the
+    /// fault makes no sense now, such as freezing a dead client.
     pub(crate) async fn inject(&mut self, fault: &Fault) -> Result<Result<(), Text>, RunError> {
         if let Err(why) = self.carry_out(fault).await? {
             return Ok(Err(why));
@@ -86,7 +86,7 @@ impl Harness {
                 };
                 client.state = state;
                 done?;
-                client.stands_still(state == ClientState::Frozen);
+                client.set_frozen(state == ClientState::Frozen);
                 if state == ClientState::Killed {
                     client.process.exited().await;
                 }
@@ -106,7 +106,8 @@ impl Harness {
                 self.lab.clock().skew(slot, ahead_ms.saturating_mul(1_000_000))?;
                 self.skews.insert(server.clone(), *ahead_ms);
             }
-            // The lesson's own programs read it as `now`.
+            // Interpreted programs read the skewed time as `now`; only an external program needs a clock
+            // slot.
             Fault::SkewClient { client: name, ahead_ms } => {
                 let clock = self.lab.clock();
                 let client = self.clients.iter().find(|client| client.name == *name);
@@ -146,8 +147,8 @@ impl Harness {
         Ok(Ok(()))
     }
 
-    /// The faults that can be injected now: clients' first, then servers', then links'.
-    pub(crate) fn faults_at_hand(&self) -> Vec<Fault> {
+    /// The faults that can be injected now: of clients first, then of servers, then of links.
+    pub(crate) fn possible_faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         for Client { name, state, .. } in &self.clients {
             let client = name.clone();
@@ -159,7 +160,7 @@ impl Harness {
             faults.push(Fault::Crash { client });
         }
         for server in self.lab.kind().servers().iter().chain(self.lab.kind().sentinels()) {
-            faults.extend(self.faults_of(server));
+            faults.extend(self.possible_faults_of(server));
         }
         for (link, state) in self.lab.link_states() {
             let link = || link.clone();
@@ -179,13 +180,13 @@ impl Harness {
         faults
     }
 
-    /// What lets every frozen client go on.
+    /// The faults that thaw every frozen client.
     pub(crate) fn thaws(&self) -> Vec<Fault> {
         let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
         frozen.map(|client| Fault::Thaw { client: client.name.clone() }).collect()
     }
 
-    fn faults_of(&self, server: &str) -> Vec<Fault> {
+    fn possible_faults_of(&self, server: &str) -> Vec<Fault> {
         let name = || server.to_owned();
         if !self.lab.process(server).is_ok_and(|process| process.ended().is_none()) {
             return vec![Fault::RestartServer { server: name() }];
@@ -267,7 +268,7 @@ impl Harness {
         Ok(Ok(()))
     }
 
-    /// Whether a fault breaks the connections of a client to a server, so that pending operations fail at once.
+    /// Whether a fault breaks a client's connections to a server, so that pending operations fail at once.
     pub(crate) fn breaks(&self, fault: &Fault, client: usize, server: &str) -> bool {
         let client = &self.clients[client].name;
         let hit = match fault.target() {
@@ -279,8 +280,8 @@ impl Harness {
         hit && self.refuses_at_once(server)
     }
 
-    /// Before no reply comes any more: has the client connect where it has not yet, as connecting needs replies too. Whether there
-    /// is a [`Response::Reached`] to wait for.
+    /// Asks a client to connect to the link's server, unless it is connected, before replies stop: connecting
+    /// needs replies. Returns whether a [`Reached`](crate::client::protocol::Response::Reached) will come.
     pub(crate) async fn ask_to_reach(&mut self, link: &LinkId) -> Result<bool, RunError> {
         let Some(n) = self.clients.iter().position(|known| known.name == link.from) else { return Ok(false) };
         let open = self.lab.link_control(link).is_some_and(|link| link.state() == LinkState::Open);
@@ -293,15 +294,15 @@ impl Harness {
         Ok(false)
     }
 
-    /// What the link between an actor's client and a server does with `number` operations of that client that were sent and not
-    /// answered. `None` where there is nothing to wait for.
+    /// What the link between an actor's client and a server does with `number` operations of that client that
+    /// were sent and have no reply. `None` if there is nothing to wait for.
     pub(crate) fn link_settles(
         &self,
         actor: ActorId,
         server: &str,
         number: usize,
     ) -> Result<Option<LinkSettles>, RunError> {
-        let client = &self.clients[self.homes[actor.0 as usize]];
+        let client = &self.clients[self.client_of[actor.0 as usize]];
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
         let Some(link) = link else { return Ok(None) };
         if !self.answers(server)? {

@@ -1,4 +1,4 @@
-//! Free play: what happens next is chosen, one choice at a time.
+//! Free play: the user chooses what happens next, one choice at a time.
 
 use super::{RunError, director::Director};
 use crate::{
@@ -10,14 +10,14 @@ use crate::{
 };
 
 impl Director {
-    /// Leaves the story for good. From now on a program that does not handle a reply ends, and not the run.
+    /// Leaves the story for good. From now on an unhandled reply ends the actor's program instead of the run.
     pub(crate) fn leave_story(&mut self) -> Outlook {
         self.left_story = true;
         self.outlook()
     }
 
-    /// Carries out one choice; gives why it cannot be made, where it cannot: then nothing happened. Where the servers'
-    /// clock can be stopped, no time passes but what the choice lets pass.
+    /// Carries out one choice. The inner `Err` says why it cannot be made; nothing has happened then. On a
+    /// clock that can be stopped, only the time that the choice asks for passes.
     pub(crate) async fn choose(&mut self, choice: &Choice) -> Result<Result<(), Text>, RunError> {
         let chosen = self.carry_out(choice).await;
         self.harness.explained(chosen).await
@@ -29,7 +29,7 @@ impl Director {
             return Ok(Err(why));
         }
         let path = Path::root().key("programs");
-        // Servers whose clock can jump can also bear a clock that stands still.
+        // Servers that tolerate a jump of the clock also tolerate a stopped clock.
         let rate = if self.limits.jump { Rate::PAUSED } else { Rate::NORMAL };
         self.clock.set_rate(rate)?;
         if let Choice::Inject(fault) = choice
@@ -67,7 +67,7 @@ impl Director {
         Ok(Ok(()))
     }
 
-    /// Records the invariants that have been broken.
+    /// Records the invariants that have been broken since the last call, and the breaches that have ended.
     pub(crate) fn check_invariants(&mut self) -> Result<(), String> {
         for breach in self.invariants.look(&self.scenario, &self.recorder.log)? {
             let breached = verdict::recorded(&self.scenario, &self.recorder.log, breach);

@@ -10,54 +10,56 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Carry out the next step of the story, as fast as possible: time that the story lets pass is jumped
-    /// over where the clock can jump. Asked before the lab is ready, it is carried out as soon as it is.
+    /// Carry out the next step of the story as fast as possible: time that the story lets pass is jumped over
+    /// where the clock can jump. A `Step` sent before the lab is ready is carried out once it is.
     Step,
-    /// Like `Step`, but time passes at the speed that was set, so that it can be watched. This is what
-    /// playing is made of: one `Watch` after another.
+    /// Like `Step`, but time passes at the chosen speed, so that it can be watched. Playing a story is a
+    /// series of `Watch` commands.
     Watch,
-    /// Stop the clock in the middle of a `Watch` that is letting time pass; the step stays unfinished.
+    /// Stop the clock during a `Watch` that lets time pass; the step stays unfinished.
     Hold,
-    /// Go on with a step that `Hold` stopped.
+    /// Continue the step that `Hold` stopped.
     Resume,
-    /// How much faster than real time a `Watch` lets time pass: 1.0 is real time.
+    /// The speed of lesson time during a `Watch`, as a multiple of real time.
     Speed(f64),
-    /// Leave the story for good: from now on `Choose` says what happens. Answered with an outlook.
+    /// Leave the story for good: from now on `Choose` decides what happens. Answered by [`Update::Outlook`].
     LeaveStory,
-    /// Carry out this choice. Leaves the story, if it has not been left.
+    /// Carry out this choice, after leaving the story if it has not been left.
     Choose(Choice),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     Events(Vec<Event>),
-    /// A `Watch` lets time pass from here on, however long nothing happens.
+    /// A `Watch` lets time pass from now on; there may be no events for a while.
     TimeRuns,
-    /// The step that was asked for is over. `ended` when it was the story's last.
+    /// The requested step is over. `ended` when it was the story's last.
     Stepped {
         ended: bool,
     },
-    /// The story has been left, and this may happen next.
+    /// The story has been left; the outlook lists what may happen next.
     Outlook(Outlook),
-    /// A choice cannot be made, and this is why. Nothing happened.
+    /// A choice cannot be made, for this reason. Nothing happened.
     Refused(Text),
-    /// A run that was to begin like another has done all that the other had done: see [`super::branch`].
+    /// The history of another run has been repeated on a fresh lab: see [`super::branch`].
     Branched {
         /// The first move that was sent, answered or ended differently.
         difference: Option<Box<Difference>>,
-        /// Why not everything could be done again, where it could not: what could not, and what came after it, is
+        /// Why the repetition stopped early, if it did: this entry of the history and everything after it are
         /// missing.
         refused: Option<Text>,
     },
-    /// The story is over and this is what it amounts to.
+    /// The story is over; this is its verdict.
     Verdict(Verdict),
-    /// Somebody outside has stopped a process, and this is to be said of it until the next word on it; `None` when it
-    /// runs again. The run waits meanwhile.
+    /// A process was stopped from outside, with the message to show until the next `Silent`; `None` when the
+    /// process runs again. The run waits meanwhile.
     Silent(Option<Text>),
-    /// The run cannot go on: what happened, why, and what to do. The lab is being taken down.
+    /// The run cannot continue; the message says what happened, why, and what to do. The lab is being shut
+    /// down.
     Failed {
         message: Text,
-        /// Whether a server is missing or failed (a fresh start may help), rather than the lesson.
+        /// Whether a server is missing or failed, so that a fresh start may help, rather than the lesson
+        /// being wrong.
         server: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! The lab and the client processes of one run: sends operations, brings back what clients report.
+//! The lab and the client processes of one run: sends operations to clients and receives their reports.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     client::{
-        gate::{self, Door, Gate, Program},
+        gate::{self, Endpoint, Gate, Program},
         protocol::{Request, Response, ServerAddress},
     },
     clock::{LessonClock, Slot},
@@ -33,18 +33,19 @@ use crate::{
     text::Text,
 };
 
-/// The ZooKeeper session timeout that clients ask for where a lesson sets none, in milliseconds of lesson time. Long enough that a
-/// session survives a busy machine, short enough that its expiry can be watched.
+/// The ZooKeeper session timeout that clients request where a lesson sets none, in milliseconds of lesson
+/// time. Long enough for a session to survive a busy machine, short enough to watch it expire.
 pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
-/// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
+/// How long a client may take to connect all its actors, in real time. A crowd has many sessions.
 const JOINS_WITHIN: Duration = Duration::from_mins(1);
 
-/// How long a program of the user's may take to come to rest while somebody looks on, in real time: it may be one that
-/// computes without end.
+/// How long a user's program may take to come to rest in a run that is watched, in real time. The program may
+/// compute without end.
 const USERS_REST_WITHIN: Duration = Duration::from_secs(10);
-/// The same for a lesson's, which is known to come to rest, on the busiest machine, and for one that is raced or explored: a
-/// story that goes on without it fails, and an order is another one.
+/// The same limit for a lesson's program, and for any program in a race or an exploration. A lesson's program
+/// is known to come to rest, even on the busiest machine; a story that continued without it would fail, and
+/// an explored order would be a different one.
 pub(crate) const LESSONS_REST_WITHIN: Duration = Duration::from_mins(1);
 
 pub(crate) struct Client {
@@ -52,15 +53,16 @@ pub(crate) struct Client {
     pub(crate) process: Process,
     driven: Driven,
     pub(crate) state: ClientState,
-    /// By which the calendar clock of its process is set apart, where it is a program from outside.
+    /// The clock slot that skews the calendar clock of an external program's process.
     slot: Option<Slot>,
 }
 
-/// How a client is told what to do.
+/// How a client receives its requests.
 enum Driven {
     /// Over its standard input.
     Pipe(ChildStdin),
-    /// It does what it will; the gate to its link is told when a request of its may go.
+    /// Through the gate of an external program. The program acts by itself; the gate decides when a request
+    /// may go over the link.
     Gate(Gate),
 }
 
@@ -73,14 +75,14 @@ pub(crate) enum ClientState {
 
 #[derive(Debug)]
 pub(crate) enum Arrived {
-    /// A response of client `n`.
+    /// Client `n` sent a response.
     Response(usize, Response),
     /// Client `n` closed its pipe.
     Gone(usize),
 }
 
 impl Arrived {
-    /// Whether a client has said that it rests.
+    /// Whether a client reports that it has settled.
     pub(crate) fn is_settled(&self) -> bool {
         matches!(self, Self::Response(_, Response::Settled))
     }
@@ -90,21 +92,21 @@ pub(crate) struct Harness {
     pub(crate) lab: Lab,
     pub(crate) clients: Vec<Client>,
     arrivals: mpsc::UnboundedReceiver<Arrived>,
-    /// What arrived before everybody was connected.
+    /// Responses that arrived before all clients were connected.
     early: VecDeque<Arrived>,
-    /// The client that each actor lives in.
-    pub(crate) homes: Vec<usize>,
-    /// The server that operations without `on` go to.
+    /// The index of each actor's client in `clients`.
+    pub(crate) client_of: Vec<usize>,
+    /// The server of operations without `on`.
     pub(crate) server: String,
     /// The directory of the files that clients lock.
     files: Option<PathBuf>,
     sentinels: &'static [&'static str],
-    /// What clients send by themselves: requests that were redirected.
+    /// Requests that clients send by themselves: commands that were redirected.
     pub(crate) outbox: VecDeque<(ActorId, Request)>,
     pub(crate) frozen: HashSet<String>,
-    /// By server: how far its clock is ahead, in milliseconds.
+    /// How far each server's clock is ahead, in milliseconds.
     pub(crate) skews: HashMap<String, i64>,
-    /// Whether somebody looks on, and is not to wait for long.
+    /// Whether a user watches the run and should not wait for long.
     followed: bool,
 }
 
@@ -122,20 +124,24 @@ impl Harness {
         check_libraries(scenario, options)?;
         let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let health = lab.health();
-        supervised(&health, Self::enter(scenario, lab, followed)).await
+        supervised(&health, Self::start_in(scenario, lab, followed)).await
     }
 
     /// Starts the clients in a lab.
-    async fn enter(scenario: &Scenario, mut lab: Lab, followed: bool) -> Result<(Self, Sessions), RunError> {
+    async fn start_in(
+        scenario: &Scenario,
+        mut lab: Lab,
+        followed: bool,
+    ) -> Result<(Self, Sessions), RunError> {
         let files = scenario.locks_files().then(|| lab.make_files()).transpose()?;
         let server = lab.servers().first().map(|info| info.name.clone()).unwrap_or_default();
         let mut harness = Self {
             lab,
             clients: Vec::new(),
-            // The clients that are started have another one.
+            // A placeholder: `start_clients` replaces it.
             arrivals: mpsc::unbounded_channel().1,
             early: VecDeque::new(),
-            homes: Vec::new(),
+            client_of: Vec::new(),
             server,
             files,
             sentinels: scenario.lab().sentinels(),
@@ -148,7 +154,7 @@ impl Harness {
         Ok((harness, sessions))
     }
 
-    /// Ends all clients: their processes are gone when it returns, and nothing that they reported is left.
+    /// Ends all clients. When it returns, their processes have exited and their unread reports are discarded.
     pub(crate) fn end_clients(&mut self) {
         self.clients.clear();
         self.early.clear();
@@ -156,7 +162,7 @@ impl Harness {
         self.arrivals = mpsc::unbounded_channel().1;
     }
 
-    /// Starts the clients, where none run, and waits until every actor is connected.
+    /// Starts the clients, none of which may be running, and waits until every actor is connected.
     pub(crate) async fn start_clients(&mut self, scenario: &Scenario) -> Result<Sessions, RunError> {
         let (sender, arrivals) = mpsc::unbounded_channel();
         self.arrivals = arrivals;
@@ -173,15 +179,15 @@ impl Harness {
         scenario: &Scenario,
         sender: mpsc::UnboundedSender<Arrived>,
     ) -> Result<Vec<Client>, RunError> {
-        let Self { lab, server, files, homes, .. } = self;
+        let Self { lab, server, files, client_of, .. } = self;
         let servers: Vec<ServerInfo> = lab.servers();
         let settings = scenario.settings();
         let session_timeout = settings.session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
         let mut clients = Vec::new();
-        *homes = vec![0; scenario.actors.len()];
+        *client_of = vec![0; scenario.actors.len()];
         let somebody = scenario.clients.iter().filter(|plan| !plan.actors.is_empty());
         for (n, plan) in somebody.enumerate() {
-            homes[plan.actors.clone()].fill(n);
+            client_of[plan.actors.clone()].fill(n);
             let mut addresses = Vec::new();
             let listens = scenario.actors[plan.actors.clone()].iter().any(|actor| actor.program.listens);
             // The clients of an ensemble are spread over its servers, and each has one connection.
@@ -208,7 +214,7 @@ impl Harness {
                 let actor = actor_id(plan.actors.start);
                 let product = scenario.lab().part_of(server).product();
                 let program = Attached { n, actor, product, followed: self.followed };
-                clients.push(program.enter(lab, &plan.name, exec, sender.clone()).await?);
+                clients.push(program.start(lab, &plan.name, exec, sender.clone()).await?);
                 continue;
             }
             for sentinel in scenario.lab().sentinels() {
@@ -224,7 +230,7 @@ impl Harness {
                         return;
                     }
                 }
-                // Nobody listens any more when the run itself is over.
+                // Sending fails only when the run is over, and then nobody needs the report.
                 let _ = sender.send(Arrived::Gone(n));
             });
             let driven = Driven::Pipe(stdin);
@@ -260,8 +266,8 @@ impl Harness {
         Ok(sessions)
     }
 
-    /// As [`Harness::next`], for something that must come soon. A process that is stopped from outside is waited for:
-    /// the run's supervision decides how long.
+    /// As [`Harness::next`], with a limit of real time. Keeps waiting while a process is stopped from
+    /// outside: the run's supervision decides for how long.
     pub(crate) async fn next_within(&mut self, longest: Duration) -> Result<Arrived, RunError> {
         loop {
             match tokio::time::timeout(longest, self.next()).await {
@@ -272,12 +278,12 @@ impl Harness {
         }
     }
 
-    /// Whether a process was stopped from outside.
+    /// Whether a process is stopped from outside.
     pub(crate) fn is_stopped(&self) -> bool {
         matches!(self.lab.health().look(), Some(ProcessProblem::Stopped { .. }))
     }
 
-    /// Sends what clients send by themselves.
+    /// Sends the requests in the outbox.
     pub(crate) async fn flush(&mut self) -> Result<(), RunError> {
         while let Some((actor, request)) = self.outbox.pop_front() {
             self.send(actor, &request).await?;
@@ -285,7 +291,7 @@ impl Harness {
         Ok(())
     }
 
-    /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.
+    /// Returns the next report of a client. Fails when a server or a client dies meanwhile.
     pub(crate) async fn next(&mut self) -> Result<Arrived, RunError> {
         self.flush().await?;
         if let Some(early) = self.early.pop_front() {
@@ -295,14 +301,14 @@ impl Harness {
             arrived = self.arrivals.recv() => match arrived {
                 Some(Arrived::Gone(n)) if self.clients[n].state != ClientState::Killed => Err(self.client_ended(n).await),
                 Some(arrived) => Ok(arrived),
-                // The sender of a client's task lives as long as the client.
+                // No client is left: the task of each client holds a sender for as long as the client lives.
                 None => Ok(std::future::pending().await),
             },
             death = self.lab.died() => Err(death.into()),
         }
     }
 
-    /// What came of work on this lab, with a death as the cause of what failed.
+    /// Returns an outcome, with an error replaced by the death of a process that explains it.
     pub(crate) async fn explained<T>(&self, outcome: Result<T, RunError>) -> Result<T, RunError> {
         match outcome {
             Ok(done) => Ok(done),
@@ -315,21 +321,21 @@ impl Harness {
         client.died(client.process.exited().await.text())
     }
 
-    /// Sends a request to the client that an actor lives in.
+    /// Sends a request to an actor's client.
     pub(crate) async fn send(&mut self, actor: ActorId, request: &Request) -> Result<(), RunError> {
-        let home = self.homes[actor.0 as usize];
+        let home = self.client_of[actor.0 as usize];
         self.clients[home].send(request).await
     }
 
-    /// Asks every client that can answer to report what the servers have sent it. Returns how many
-    /// [`Response::Settled`] will come.
+    /// Asks every client that can answer to report what the servers have sent it so far. Returns the number
+    /// of [`Response::Settled`] that will come.
     pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, RunError> {
         let mut asked = 0;
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
             let reports = match &client.driven {
                 Driven::Gate(gate) => {
-                    gate.links_are(|server| self.link_open(&client.name, server));
+                    gate.set_answering(|server| self.link_open(&client.name, server));
                     true
                 }
                 Driven::Pipe(_) => self.links_open(&client.name),
@@ -342,8 +348,8 @@ impl Harness {
         Ok(asked)
     }
 
-    /// Has every client connect anew to every server, so that nobody is subscribed to anything. Returns how many
-    /// [`Response::Reached`] will come.
+    /// Makes every client reconnect to every server, which ends all subscriptions. Returns the number of
+    /// [`Response::Reached`] that will come.
     pub(crate) async fn ask_to_reconnect(&mut self) -> Result<usize, RunError> {
         let servers = self.lab.servers();
         for client in &mut self.clients {
@@ -355,9 +361,9 @@ impl Harness {
         Ok(self.clients.len() * servers.len())
     }
 
-    /// Whether an actor's replies from a server can arrive, be it the news that they are lost.
+    /// Whether a reply from a server, or the news that it is lost, can reach an actor.
     pub(crate) fn reachable(&self, actor: ActorId, server: &str) -> bool {
-        let client = &self.clients[self.homes[actor.0 as usize]];
+        let client = &self.clients[self.client_of[actor.0 as usize]];
         let part = self.lab.kind().part_of(server);
         if part.is_ensemble() {
             return client.state == ClientState::Running && self.is_served(&client.name, part.servers());
@@ -365,39 +371,44 @@ impl Harness {
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
         let passes = match link.map(Link::state) {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
-            // The link itself reports that, even if its server is frozen.
+            // A cut link reports the loss itself, even if its server is frozen.
             Some(LinkState::Cut) => self.refuses_at_once(server),
             Some(LinkState::Held(_) | LinkState::Delayed(..)) => false,
         };
         client.state == ClientState::Running && passes
     }
 
-    /// Whether a command over a cut link fails at once: a ZooKeeper client goes on trying instead.
+    /// Whether a command over a cut link fails at once. A ZooKeeper client keeps trying instead.
     pub(crate) fn refuses_at_once(&self, server: &str) -> bool {
         self.lab.kind().part_of(server).product().traits().refuses_at_once
     }
 
-    /// The server that an actor's operation goes to: of an ensemble, the one that its client is connected to, or comes to
-    /// where that one is dead.
+    /// The server that an actor's operation goes to. For an ensemble, the server that the actor's client is
+    /// connected to, or the next living one that it will try.
     pub(crate) fn server_of<'a>(&'a self, actor: ActorId, on: Option<&'a str>) -> &'a str {
         let named = on.unwrap_or(&self.server);
-        let client = &self.clients[self.homes[actor.0 as usize]].name;
+        let client = &self.clients[self.client_of[actor.0 as usize]].name;
         let member = self.lab.kind().part_of(named).is_ensemble();
         let alive = |server: &&str| self.lab.process(server).is_ok_and(|process| process.ended().is_none());
         self.lab.homes(client).filter(|_| member).find(alive).unwrap_or(named)
     }
 
-    /// The name under which an actor's client knows its connection to a server: it has one to all of an ensemble.
+    /// The name under which an actor's client knows its connection to a server. A client has a single
+    /// connection to an ensemble.
     pub(crate) fn connection_to(&self, actor: ActorId, server: &str) -> String {
         let part = self.lab.kind().part_of(server);
         let members = part.servers();
-        let home =
-            if part.is_ensemble() { members[self.homes[actor.0 as usize] % members.len()] } else { server };
+        let home = if part.is_ensemble() {
+            members[self.client_of[actor.0 as usize] % members.len()]
+        } else {
+            server
+        };
         home.to_owned()
     }
 
-    /// Whether a client of an ensemble has or soon finds a server that answers: there is a majority, and it is not kept
-    /// waiting by one that it takes for well.
+    /// Whether a client of an ensemble is, or soon will be, connected to a server that answers: a majority of
+    /// the servers answers, and the client is not stuck on a frozen or held server that it believes to be
+    /// alive.
     fn is_served(&self, client: &str, names: &[&str]) -> bool {
         let state = |server: &str| self.lab.link_control(&LinkId::new(client, server)).map(Link::state);
         let well: Vec<_> = names.iter().filter(|name| self.answers(name).unwrap_or(false)).collect();
@@ -407,31 +418,32 @@ impl Harness {
         !kept && well.len() * 2 > names.len() && well.iter().any(|name| state(name) == Some(LinkState::Open))
     }
 
-    /// Whether what an actor sends to a server, or its replies, take time.
+    /// Whether the link between an actor and a server is delayed.
     pub(crate) fn is_delayed(&self, actor: ActorId, server: &str) -> bool {
-        let client = &self.clients[self.homes[actor.0 as usize]];
+        let client = &self.clients[self.client_of[actor.0 as usize]];
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
         link.is_some_and(|link| matches!(link.state(), LinkState::Delayed(..)))
     }
 
     /// Whether an actor's process is frozen.
-    pub(crate) fn stands_still(&self, actor: ActorId) -> bool {
-        self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
+    pub(crate) fn is_frozen(&self, actor: ActorId) -> bool {
+        self.clients[self.client_of[actor.0 as usize]].state == ClientState::Frozen
     }
 
     /// Whether an actor's process runs.
     pub(crate) fn runs(&self, actor: ActorId) -> bool {
-        self.clients[self.homes[actor.0 as usize]].state == ClientState::Running
+        self.clients[self.client_of[actor.0 as usize]].state == ClientState::Running
     }
 
-    /// Whether two actors live in the same process.
+    /// Whether two actors belong to the same process.
     pub(crate) fn share_a_process(&self, one: ActorId, other: ActorId) -> bool {
-        self.homes[one.0 as usize] == self.homes[other.0 as usize]
+        self.client_of[one.0 as usize] == self.client_of[other.0 as usize]
     }
 
-    /// The server that Sentinel names as master, asked as this actor's client would: over its own links.
+    /// The master that Sentinel names when it is asked over the links of this actor's client, or `None` if no
+    /// reachable Sentinel names a reachable master.
     pub(crate) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, RunError> {
-        let client = self.clients[self.homes[actor.0 as usize]].name.clone();
+        let client = self.clients[self.client_of[actor.0 as usize]].name.clone();
         for sentinel in self.sentinels {
             let open = |harness: &Self, server: &str| {
                 let link = harness.lab.link_control(&LinkId::new(&client, server));
@@ -442,8 +454,8 @@ impl Harness {
             }
             let address = self.lab.link(&client, sentinel).await?;
             let Some(server) = self.lab.primary(&address).await.map(str::to_owned) else { continue };
-            // As "Guidelines for Redis clients with support for Redis Sentinel" has it: a Sentinel may not have
-            // heard of a failover yet, so whoever it names is asked whether it is a master.
+            // According to "Guidelines for Redis clients with support for Redis Sentinel", a Sentinel may not
+            // have heard of a failover yet, so the server that it names is asked whether it is a master.
             if open(self, &server) && !self.frozen.contains(&server) && self.lab.is_master(&server).await? {
                 return Ok(Some(server));
             }
@@ -451,14 +463,14 @@ impl Harness {
         Ok(None)
     }
 
-    /// Whether the servers that tell a client something unasked can reach it.
+    /// Whether every server that sends a client unsolicited messages can reach it.
     fn links_open(&self, client: &str) -> bool {
         self.lab.servers().iter().all(|server| self.link_open(client, &server.name))
     }
 
     fn link_open(&self, client: &str, server: &str) -> bool {
         let part = self.lab.kind().part_of(server);
-        // These tell nobody anything unasked.
+        // These servers send no unsolicited messages.
         if matches!(part.product(), Product::Mariadb | Product::Etcd) {
             return true;
         }
@@ -469,12 +481,13 @@ impl Harness {
         link.is_none_or(|link| link.state() == LinkState::Open) && !self.frozen.contains(server)
     }
 
-    /// Whether a server can be asked something.
+    /// Whether a server can answer: it runs and is not frozen.
     pub(crate) fn answers(&self, server: &str) -> Result<bool, RunError> {
         Ok(server == FILES || self.lab.process(server)?.ended().is_none() && !self.frozen.contains(server))
     }
 
-    /// Waits until what is due by now is on the servers' disks: a disk may be slower than a jump of the clock.
+    /// Waits until the writes that are due by now are on the servers' disks: a disk may be slower than a jump
+    /// of the clock.
     pub(crate) async fn await_syncs(&self) -> Result<(), RunError> {
         if self.lab.is_persistent() {
             for server in self.lab.servers() {
@@ -486,21 +499,21 @@ impl Harness {
         Ok(())
     }
 
-    /// What the servers hold now. What a step has made them bring onto the disk is there before the next step writes: else
-    /// that would be synced with it.
+    /// Returns what the servers hold now. Waits for due syncs first: a sync that is still due when the next
+    /// step writes would include those writes.
     pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, RunError> {
         self.await_syncs().await?;
         Ok(self.lab.observe_except(&self.frozen).await?)
     }
 
-    /// Ends the clients and the servers and waits until they are gone.
+    /// Ends the clients and the servers and waits until they have exited.
     pub(crate) async fn tear_down(self) {
         drop(self.clients);
         self.lab.shutdown().await;
     }
 }
 
-/// Programs that a lesson brings are started only where the user has allowed that lesson, where it is and as it is.
+/// Checks that the user trusts the lesson, in its place and its current state, if it brings programs.
 fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {
     let loaded = &scenario.loaded;
     if !scenario.brings_programs() || loaded.carried {
@@ -508,7 +521,7 @@ fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunErr
     }
     let why = match loaded.covered() {
         Ok(covered) => match options.trusted.get(&covered.file) {
-            Some(digest) if *digest == covered.digest => return check_words(scenario, &options.set),
+            Some(digest) if *digest == covered.digest => return check_commands(scenario, &options.set),
             Some(_) => NotTrusted::Changed,
             None => NotTrusted::NotAllowed,
         },
@@ -518,9 +531,9 @@ fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunErr
     Err(RunError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; "), why })
 }
 
-/// What is started is what the lesson says, with parameters of its own or the user's: those of a recording, which may be a
-/// stranger's, choose no word of it.
-fn check_words(scenario: &Scenario, set: &Params) -> Result<(), RunError> {
+/// Checks that every command is one that the lesson yields with its own parameters or the user's. The
+/// parameters of a recording, which may come from a stranger, must not choose any word of a command.
+fn check_commands(scenario: &Scenario, set: &Params) -> Result<(), RunError> {
     let Scenario { loaded, variant, overrides, .. } = scenario;
     let mut own = set.clone();
     own.retain(|name, _| overrides.contains_key(name));
@@ -530,7 +543,7 @@ fn check_words(scenario: &Scenario, set: &Params) -> Result<(), RunError> {
     let allowed = Scenario::plan(loaded, variant, &own)?;
     let is_allowed = |words: &Vec<String>| allowed.commands().any(|command| command == words);
     match scenario.commands().find(|words| !is_allowed(words)) {
-        Some(words) => Err(RunError::WordsOfRecording { command: printable::command(words) }),
+        Some(words) => Err(RunError::CommandOfRecording { command: printable::command(words) }),
         None => Ok(()),
     }
 }
@@ -543,9 +556,9 @@ fn check_libraries(scenario: &Scenario, options: &LabOptions) -> Result<(), RunE
     Err(RunError::MissingLibraries { lesson: scenario.loaded.lesson.id.clone(), missing })
 }
 
-/// A program that a user brought as a client, before it has started.
+/// An external program that is to be started as a client.
 struct Attached {
-    /// Which client it is.
+    /// The index of the client.
     n: usize,
     actor: ActorId,
     product: Product,
@@ -553,8 +566,8 @@ struct Attached {
 }
 
 impl Attached {
-    /// Starts it behind its gate.
-    async fn enter(
+    /// Starts the program behind its gate.
+    async fn start(
         self,
         lab: &mut Lab,
         name: &str,
@@ -567,11 +580,11 @@ impl Attached {
         for ServerInfo { name: server, .. } in lab.servers() {
             let listener = gate::listen().await.map_err(failed)?;
             addresses.push(listener.local_addr().map_err(failed)?);
-            servers.push(Door { listener, link: lab.inner_link(name, &server).await?, server });
+            servers.push(Endpoint { listener, link: lab.inner_link(name, &server).await?, server });
         }
         let StartedProgram { process, output, threads, slot } =
             lab.spawn_program(name, exec, product, &addresses)?;
-        let (tell, mut receiver) = mpsc::unbounded_channel();
+        let (responses, mut receiver) = mpsc::unbounded_channel();
         let program = Program {
             actor,
             threads,
@@ -587,7 +600,7 @@ impl Attached {
                 _ => LESSONS_REST_WITHIN,
             },
         };
-        let gate = Gate::open(program, tell).map_err(failed)?;
+        let gate = Gate::open(program, responses).map_err(failed)?;
         tokio::spawn(async move {
             while let Some(response) = receiver.recv().await {
                 if sender.send(Arrived::Response(n, response)).is_err() {
@@ -601,7 +614,7 @@ impl Attached {
 }
 
 impl Client {
-    /// Sets the calendar clock of its process apart from everybody else's. Whether it can be.
+    /// Skews the calendar clock of the client's process. Returns whether that is possible.
     pub(crate) fn set_clock(&self, clock: &LessonClock, ahead_ms: i64) -> Result<bool, RunError> {
         let is_outside = matches!(self.driven, Driven::Gate(_));
         if let Some(slot) = &self.slot {
@@ -610,8 +623,8 @@ impl Client {
         Ok(!is_outside || self.slot.is_some())
     }
 
-    /// Its process stands still, or goes on.
-    pub(crate) fn stands_still(&self, frozen: bool) {
+    /// Tells the gate of an external program whether its process is frozen.
+    pub(crate) fn set_frozen(&self, frozen: bool) {
         if let Driven::Gate(gate) = &self.driven {
             gate.freeze(frozen);
         }

@@ -1,4 +1,4 @@
-//! A live run that is watched: one step at a time, as commands ask for it.
+//! A live run that is watched: carries out one step at a time, as commands ask for it.
 
 use tokio::{
     sync::{
@@ -16,49 +16,48 @@ use crate::{
     verdict::{self, compare},
 };
 
-/// Starts a live run in the background. Must be called inside a `tokio` runtime. The lab boots at once;
-/// dropping the session ends it.
+/// Starts a live run in the background. Must be called inside a `tokio` runtime. The lab starts at once;
+/// dropping the session ends the run.
 pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
     start(scenario, options, seed, None)
 }
 
-/// Starts a live run on a fresh lab that first repeats everything that was done in `past`, in the same order, compares
-/// what came of it ([`Update::Branched`]) and goes on as free play. With another seed than that run had, owner tokens
-/// differ.
+/// Starts a live run on a fresh lab that first repeats the history of `past` in the same order, compares the
+/// outcome ([`Update::Branched`]) and continues as free play. With a different seed, owner tokens differ.
 pub fn branch(scenario: Scenario, options: LabOptions, seed: u64, past: Log) -> Session {
     start(scenario, options, seed, Some(past))
 }
 
 fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) -> Session {
     let (commands, asked) = unbounded_channel();
-    let (tell, updates) = unbounded_channel();
+    let (sender, updates) = unbounded_channel();
     tokio::spawn(async move {
         let mut driver = Driver {
             asked,
-            updates: tell.clone(),
+            updates: sender.clone(),
             pacing: Pacing::new(),
             tempo: watch::channel(Tempo::Jump).0,
         };
         if let Err(error) = Box::pin(driver.drive(scenario, &options, seed, past)).await {
-            let _ = tell.send(Update::Failed { message: error.text(), server: error.is_server() });
+            let _ = sender.send(Update::Failed { message: error.text(), server: error.is_server() });
         }
     });
     Session { commands, updates }
 }
 
-/// Reports processes that were stopped from outside, and when they run again, until the result is dropped.
-fn report_stopped_processes(health: ProcessHealth, tell: UnboundedSender<Update>) -> JoinSet<()> {
+/// Reports when a process is stopped from outside and when it runs again, until the result is dropped.
+fn report_stopped_processes(health: ProcessHealth, sender: UnboundedSender<Update>) -> JoinSet<()> {
     let mut watcher = JoinSet::new();
     watcher.spawn(async move {
         let (mut tracker, mut reported) = (ProblemTracker::default(), None);
         loop {
             tokio::time::sleep(LOOK).await;
-            let stopped = |ailment: &ProcessProblem| matches!(ailment, ProcessProblem::Stopped { .. });
+            let stopped = |problem: &ProcessProblem| matches!(problem, ProcessProblem::Stopped { .. });
             let news = tracker.look(&health).filter(stopped);
-            // Sent again each second: the message says for how long.
-            let news = news.map(|ailment| RunError::from(ailment).text());
+            // The message says for how long, so it changes, and is sent again, each second.
+            let news = news.map(|problem| RunError::from(problem).text());
             if news != reported {
-                if tell.send(Update::Silent(news.clone())).is_err() {
+                if sender.send(Update::Silent(news.clone())).is_err() {
                     return;
                 }
                 reported = news;
@@ -102,7 +101,7 @@ impl Driver {
         outcome
     }
 
-    /// Repeats what was done in another run. `None` when nobody listens any more.
+    /// Repeats the history of another run. Returns `None` once the session has been dropped.
     async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Option<()>, RunError> {
         let mut refused = None;
         for entry in past.history(past.len()) {
@@ -156,7 +155,7 @@ impl Driver {
                 self.send(Update::Outlook(director.outlook()));
                 continue;
             }
-            // There are no more steps of a story that was left, or is over.
+            // A story that was left or is over has no more steps.
             if director.left_story || director.ended() {
                 self.send(Update::Stepped { ended: !director.left_story });
                 continue;
@@ -172,11 +171,12 @@ impl Driver {
     }
 
     fn send(&self, update: Update) {
-        // That nobody listens any more is noticed where the next command is waited for.
+        // A dropped session is noticed where the next command is awaited.
         let _ = self.updates.send(update);
     }
 
-    /// Waits for something while commands are handled. `None` when nobody listens any more.
+    /// Runs `work` to its end and handles commands meanwhile. Returns `None` once the session has been
+    /// dropped.
     async fn while_listening<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(work);
         loop {

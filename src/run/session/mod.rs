@@ -1,5 +1,5 @@
-//! Stories and free play on real servers: who moves next, on which clock, and the log of what then happened. Servers are
-//! reached only through the lab, clients only through their pipes.
+//! Stories and free play on real servers: whose move is next, on which clock, and the log of what happened.
+//! Servers are reached only through the lab, clients only through their pipes.
 
 pub(crate) mod director;
 pub(crate) mod error;

@@ -1,4 +1,5 @@
-//! Moves: an actor's next operation is sent, its reply comes back, and the actor goes on to the next.
+//! Moves: sends an actor's next operation, receives its reply, and advances the actor's program to the next
+//! one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,10 +19,10 @@ use crate::{
     text::{Text, Words, both},
 };
 
-/// The most operations of one `finish`: more than any program that ends needs.
+/// The most operations that one `finish` carries out: more than any terminating program needs.
 const MOST_OPERATIONS: usize = 10_000;
 
-/// How long a client looks for the master, and how often, in lesson time: some Sentinels hear of a failover
+/// How long a client looks for the master, and how often, in lesson time. Some Sentinels hear of a failover
 /// later than others.
 const FIND_PRIMARY_WITHIN: Duration = Duration::from_secs(20);
 const FIND_PRIMARY_EVERY: Duration = Duration::from_millis(200);
@@ -32,7 +33,7 @@ const NO_PRIMARY: Words = Words::new(
 );
 
 impl Director {
-    /// One move of the story: the actor's next operation, which must be the one that the story names.
+    /// Makes one move of the story: the actor's next operation, which must be the one that the story names.
     pub(crate) async fn take_turn(&mut self, turn: &PlannedMove, path: &Path) -> Result<(), RunError> {
         self.prepare(turn, path).await?;
         match self.send(turn.actor, path).await? {
@@ -42,7 +43,8 @@ impl Director {
         self.settle_outside(path).await
     }
 
-    /// An actor's next operation, whatever it is, to its reply; or until it is known to wait inside its server.
+    /// Makes an actor's next move, whatever its operation is, and waits for the reply, or until the operation
+    /// is known to be blocked inside its server.
     pub(crate) async fn make_move(&mut self, actor: ActorId, path: &Path) -> Result<(), RunError> {
         match self.send(actor, path).await? {
             Some(op) => self.await_reply_or_wait(op, path).await,
@@ -50,10 +52,10 @@ impl Director {
         }
     }
 
-    /// Brings an actor to its next operation: lets the wait pass that it is in. Fails unless it is the operation that
-    /// the story names.
+    /// Advances an actor to its next operation, letting the wait that it is in pass. Fails unless the
+    /// operation is the one that the story names.
     pub(crate) async fn prepare(&mut self, turn: &PlannedMove, path: &Path) -> Result<(), RunError> {
-        self.must_run(turn.actor, &format!(".{}", turn.label), path)?;
+        self.check_not_frozen(turn.actor, &format!(".{}", turn.label), path)?;
         let name = self.name(turn.actor).to_owned();
         while !self.actors[turn.actor].is_ready()
             && let Some(until) = self.actors[turn.actor].waits_until()
@@ -99,9 +101,9 @@ impl Director {
         Err(self.scenario.loaded.source.place(&mistake).into())
     }
 
-    /// Fails where the actor's process is frozen.
-    fn must_run(&self, actor: ActorId, label: &str, path: &Path) -> Result<(), RunError> {
-        if !self.harness.stands_still(actor) {
+    /// Fails if the actor's process is frozen.
+    fn check_not_frozen(&self, actor: ActorId, label: &str, path: &Path) -> Result<(), RunError> {
+        if !self.harness.is_frozen(actor) {
             return Ok(());
         }
         let plan = &self.scenario.actors[actor.0 as usize].actor;
@@ -115,8 +117,8 @@ impl Director {
         Err(self.scenario.loaded.source.place(&mistake).into())
     }
 
-    /// Sends an actor's next operation. `None` where there is no reply to wait for: a notification was taken,
-    /// or is yet to come.
+    /// Sends an actor's next operation. Returns `None` if there is no reply to wait for: the actor took a
+    /// notification, waits for one, or gave up.
     pub(crate) async fn send(&mut self, actor: ActorId, path: &Path) -> Result<Option<OpId>, RunError> {
         let Some(operation) = self.actors[actor].next_operation().cloned() else { return Ok(None) };
         let server = match operation.on.as_deref() {
@@ -147,19 +149,19 @@ impl Director {
         let limit = self.scenario.settings().lock_wait_timeout;
         let limit = limit.map_or(WAITS_FOR_ROWS, |limit| Duration::from_secs(limit.count().into()));
         self.pending.begin(op, (actor, &operation), &wire, self.clock.now(), limit);
-        self.may_be_redirected(op, actor, &operation, &wire);
+        self.note_redirectable(op, actor, &operation, &wire);
         let wire = Wire { server: self.harness.connection_to(actor, &wire.server), ..wire };
         self.harness.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
     }
 
-    /// The master that Sentinel names, as an actor's client library would find it: it asks again for a while.
+    /// Returns the master that Sentinel names. Asks repeatedly for a while, as a client library does.
     async fn find_primary(&mut self, actor: ActorId, path: &Path) -> Result<Option<String>, RunError> {
         let end = self.clock.now() + FIND_PRIMARY_WITHIN;
         let mut looked = false;
         loop {
             if let Some(server) = self.harness.primary(actor).await? {
-                // What the servers did while it looked is recorded before the command.
+                // State changes of the servers during the search are recorded before the command.
                 if looked {
                     self.observe().await?;
                 }
@@ -173,11 +175,11 @@ impl Director {
         }
     }
 
-    /// Handles what a client reported.
+    /// Handles a client's report.
     pub(crate) fn handle(&mut self, arrived: Arrived, path: &Path) -> Result<(), RunError> {
-        let Some(arrived) = self.keep_after_woken(arrived) else { return Ok(()) };
+        let Some(arrived) = self.withhold_report(arrived) else { return Ok(()) };
         match arrived {
-            Arrived::Response(_, Response::Done { op, reply }) => match self.keep_woken(op, reply) {
+            Arrived::Response(_, Response::Done { op, reply }) => match self.withhold_reply(op, reply) {
                 Some(reply) => self.done(op, &reply, path),
                 None => Ok(()),
             },
@@ -215,8 +217,9 @@ impl Director {
         }
     }
 
-    /// The server that an actor hears something of: of an ensemble the one that it is connected to. Where its connection
-    /// is lost, that is the one that it had, as its library tries another by now.
+    /// The server that a notification to an actor comes from. For an ensemble, the server that the actor's
+    /// client is connected to; for the news of a lost connection, the one that it was connected to, because
+    /// by then the client library is trying another.
     fn notifying_server(&mut self, actor: ActorId, named: &str, what: &str) -> String {
         let server = self.harness.server_of(actor, Some(named)).to_owned();
         let lost = self.connected.get(&actor).filter(|_| self.scenario.lab().part_of(named).is_ensemble());
@@ -228,7 +231,7 @@ impl Director {
         server
     }
 
-    /// Notes the server of an ensemble that an actor is connected to.
+    /// Notes the ensemble member that an actor is connected to. Does nothing for other servers.
     pub(crate) fn note_connection(&mut self, actor: ActorId, server: &str) {
         if self.scenario.lab().part_of(server).is_ensemble() {
             self.connected.insert(actor, server.to_owned());
@@ -253,12 +256,12 @@ impl Director {
         self.step_actors(path, |actors, output| actors[actor].reply_to(&operation, &reply, output)).map(drop)
     }
 
-    /// Carries everybody to the first operation.
+    /// Runs every actor's program up to its first operation.
     pub(crate) fn start_actors(&mut self, path: &Path) -> Result<(), RunError> {
         self.step_actors(path, Actors::start).map(drop)
     }
 
-    /// Steps programs, and records what happens.
+    /// Steps actors' programs and records the events.
     pub(crate) fn step_actors<T>(
         &mut self,
         path: &Path,
@@ -269,8 +272,8 @@ impl Director {
         self.record_output(output, outcome, path)
     }
 
-    /// Writes down what happened in a step. `None` where a program could not go on and so is over: free play goes on
-    /// without it, a story does not.
+    /// Records the events of a step. Returns `None` if a program failed and has given up: free play continues
+    /// without it, while a story ends with an error.
     pub(crate) fn record_output<T>(
         &mut self,
         output: Output,
@@ -316,9 +319,9 @@ impl Director {
         output.events.into_iter().for_each(|kind| self.recorder.record(kind));
     }
 
-    /// Makes an actor's moves until its program is over or it can do nothing more by itself.
+    /// Makes an actor's moves until its program is over, or waits for something other than time.
     pub(crate) async fn finish(&mut self, actor: ActorId, path: &Path) -> Result<(), RunError> {
-        self.must_run(actor, " to its end", path)?;
+        self.check_not_frozen(actor, " to its end", path)?;
         for _ in 0..MOST_OPERATIONS {
             match self.actors[actor].state().clone() {
                 State::Waiting { until, .. } | State::Taking { until: Some(until), .. } => {
@@ -327,7 +330,7 @@ impl Director {
                 State::Ready(operation) => {
                     let turn = PlannedMove { actor, label: operation.label.clone() };
                     self.take_turn(&turn, path).await?;
-                    if self.looks_after_move_of(actor) {
+                    if self.observes_after_move_of(actor) {
                         self.settle(path).await?;
                         self.observe().await?;
                     }
@@ -352,25 +355,25 @@ impl Director {
         Err(self.mistake(path, why))
     }
 
-    /// When time has to be looked at again on the way to the end of a wait. A program from outside may go on earlier than it
-    /// said, when somebody else's wait ends, or its own inside a server.
+    /// The earlier of `until` and, with external programs, the end of the next wait. An external program may
+    /// continue before its own wait ends: when another actor's wait ends, or its own inside a server.
     fn first_end(&self, until: LessonTime) -> LessonTime {
         let first = self.next_timer().filter(|_| self.scenario.is_attached());
         first.map_or(until, |(_, due)| due.min(until))
     }
 
-    /// Whether an actor is ready for an operation and its process runs.
+    /// Whether an actor is ready for an operation and its process is not frozen.
     pub(crate) fn can_move(&self, actor: ActorId) -> bool {
-        self.actors[actor].is_ready() && !self.harness.stands_still(actor)
+        self.actors[actor].is_ready() && !self.harness.is_frozen(actor)
     }
 
-    /// Makes these actors' moves until none of them can move.
+    /// Makes moves of these actors until none of them can move.
     pub(crate) async fn move_ready(&mut self, moving: &[ActorId], path: &Path) -> Result<(), RunError> {
         let able = |director: &Self| moving.iter().copied().find(|actor| director.can_move(*actor));
         for _ in 0..MOST_OPERATIONS * moving.len() {
             let Some(actor) = able(self) else { return Ok(()) };
             self.make_move(actor, path).await?;
-            // Others may be told of it, and move in their turn.
+            // Other actors may be notified of the move and move in turn.
             self.settle(path).await?;
             self.observe().await?;
         }

@@ -24,7 +24,7 @@ const WAITS: Words = Words::new(
     "{} cannot move: it waits ({}) until {} s. Let time pass.",
     "{} 动不了：它在等待（{}），要到 {} s。先让时间前进。",
 );
-/// A program from outside says no more of its waits.
+/// For an external program, whose waits have no label.
 const SLEEPS: Words = Words::new(
     "{} cannot move: it waits until {} s. Let time pass.",
     "{} 动不了：它在等待，要到 {} s。先让时间前进。",
@@ -37,7 +37,7 @@ const BUSY: Words = Words::new(
     "{} cannot move: its program sends nothing now. It computes, or waits for something that is not time.",
     "{} 动不了：它的程序现在没有发送请求，可能在计算，或者在等待与时间无关的事情。",
 );
-const NOBODY: Words = Words::new("There is no such client.", "没有这个客户端。");
+const NO_CLIENT: Words = Words::new("There is no such client.", "没有这个客户端。");
 const NO_TIMER: Words = Words::new(
     "Nobody waits for time to pass. Let an amount of time pass instead.",
     "没有人在等待计时。可以直接让时间前进一段。",
@@ -45,13 +45,13 @@ const NO_TIMER: Words = Words::new(
 
 impl Director {
     pub(crate) fn outlook(&self) -> Outlook {
-        let actors = self.actors.ids().map(|actor| self.prospect(actor)).collect();
+        let actors = self.actors.ids().map(|actor| self.actor_outlook(actor)).collect();
         let timer = self.next_timer().map(|(actor, at)| Timer { actor, at });
-        Outlook { actors, timer, faults: self.harness.faults_at_hand() }
+        Outlook { actors, timer, faults: self.harness.possible_faults() }
     }
 
-    fn prospect(&self, actor: ActorId) -> ActorOutlook {
-        let frozen = self.harness.stands_still(actor);
+    fn actor_outlook(&self, actor: ActorId) -> ActorOutlook {
+        let frozen = self.harness.is_frozen(actor);
         let home = actor;
         let actor = &self.actors[actor];
         let next = match actor.state() {
@@ -90,7 +90,8 @@ impl Director {
         ActorOutlook { next, blocked }
     }
 
-    /// Why a choice cannot be made now; `None` where it can, as far as anybody knows.
+    /// Why a choice cannot be made now, or `None` if it can as far as is known. A fault may still be refused
+    /// when it is injected.
     pub(crate) fn refusal(&self, choice: &Choice) -> Option<Text> {
         let actor = match choice {
             Choice::Move { actor } => *actor,
@@ -98,9 +99,9 @@ impl Director {
             Choice::Pass { .. } | Choice::Inject(_) => return None,
         };
         if self.actors.get(actor).is_none() {
-            return Some(NOBODY.text(&[]));
+            return Some(NO_CLIENT.text(&[]));
         }
-        let ActorOutlook { next, blocked } = self.prospect(actor);
+        let ActorOutlook { next, blocked } = self.actor_outlook(actor);
         let name = self.name(actor);
         let next = next.unwrap_or_default();
         Some(match blocked? {

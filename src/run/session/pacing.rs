@@ -1,24 +1,24 @@
-//! What commands that come in the middle of a step mean for its tempo: the same for a live run and for a recorded one.
+//! How commands that arrive during a step change its tempo, in live and in replayed runs.
 
 use std::collections::VecDeque;
 
 use super::{Command, time::Tempo};
 
-/// The speed that was set, and the commands that wait for the current step to end.
+/// The chosen speed, and the commands that wait for the current step to end.
 #[derive(Debug)]
 pub(crate) struct Pacing {
     pub(crate) speed: f64,
-    /// Steps that were asked for while another was under way.
+    /// Commands that arrived during a step.
     pub(crate) queue: VecDeque<Command>,
 }
 
 impl Pacing {
-    /// Real time, and nothing asked for.
+    /// Starts at the speed of real time, with an empty queue.
     pub(crate) fn new() -> Self {
         Self { speed: 1.0, queue: VecDeque::new() }
     }
 
-    /// The tempo at which a command between steps begins one; `None` where it begins none.
+    /// The tempo of the step that a command begins, or `None` if it begins none.
     pub(crate) fn begin(&mut self, command: &Command) -> Option<Tempo> {
         match *command {
             Command::Step | Command::Choose(_) => Some(Tempo::Jump),
@@ -31,7 +31,7 @@ impl Pacing {
         }
     }
 
-    /// The tempo of the step under way, from this command on.
+    /// The tempo of the running step after this command.
     pub(crate) fn on_command(&mut self, command: Command, tempo: Tempo) -> Tempo {
         match (&command, tempo) {
             (Command::Hold, Tempo::Watch(_)) => Tempo::Held,
@@ -40,9 +40,9 @@ impl Pacing {
                 self.speed = speed;
                 if matches!(tempo, Tempo::Watch(_)) { Tempo::Watch(speed) } else { tempo }
             }
-            // Who asks for the next step wants this one to end at once.
+            // A request for the next step ends this one at once.
             (Command::Step, Tempo::Watch(_) | Tempo::Held) => Tempo::Jump,
-            // These wait for the current step, which ends at once.
+            // These commands wait for the current step, which ends at once.
             (Command::Watch | Command::Choose(_) | Command::LeaveStory, _) | (Command::Step, Tempo::Jump) => {
                 self.queue.push_back(command);
                 Tempo::Jump

@@ -1,4 +1,4 @@
-//! Operations without a reply: waiting for it, or until it is clear that none can come yet.
+//! Operations without a reply: waits for it, or until it is known that none can come yet.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -25,10 +25,11 @@ use crate::{
 /// How long free play waits for a reply before the next choice, in real time.
 const FREE_PLAY_PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long nothing is heard before a server is asked whether it keeps somebody waiting, and how often. Real time.
+/// How long nothing arrives before a server is asked whether it blocks an operation, and how often it is
+/// asked. Real time.
 const LOOK_EVERY: Duration = Duration::from_millis(3);
 
-/// How long a server may take, in real time, to end a wait whose time is over.
+/// How long a server may take, in real time, to end a wait that has timed out.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 /// Operations that were sent and have no reply yet.
@@ -36,15 +37,16 @@ const ENDS_WITHIN: Duration = Duration::from_millis(500);
 pub(crate) struct PendingOperations {
     pub(crate) next: u64,
     pub(crate) by_op: BTreeMap<OpId, PendingOperation>,
-    /// Replies to those that waited inside their servers. That of whoever made the move comes first.
-    woken: BTreeMap<OpId, Woken>,
-    /// How long the connections of actors wait for a row, where they have said so.
+    /// Withheld replies to operations that were blocked inside their servers. The reply to the move that
+    /// unblocked them comes first.
+    withheld: BTreeMap<OpId, WithheldReply>,
+    /// The row lock timeouts that actors have set on their connections, by actor and server.
     limits: HashMap<(ActorId, String), Duration>,
 }
 
-/// A reply that is kept back, and what its program did after it.
+/// A withheld reply, and what an external program reported after it.
 #[derive(Debug)]
-struct Woken {
+struct WithheldReply {
     reply: Reply,
     then: Vec<Arrived>,
 }
@@ -53,15 +55,15 @@ struct Woken {
 pub(crate) struct PendingOperation {
     pub(crate) actor: ActorId,
     pub(crate) operation: Arc<PlannedOperation>,
-    /// The server that it was sent to.
+    /// The server that the operation was sent to.
     pub(crate) server: String,
-    /// How long the server was asked to wait before it replies.
+    /// How long the command asks the server to wait before it replies.
     waits: Duration,
-    /// When the server ends a wait by itself, in lesson time.
+    /// When the server ends the wait by itself, in lesson time.
     ends: Option<LessonTime>,
-    /// The key that is there as long as it waits.
+    /// The key whose deletion the operation waits for.
     awaits_deletion: Option<String>,
-    /// Whether others may go on while it waits inside its server.
+    /// Whether other actors may move while the operation is blocked inside its server.
     may_wait: bool,
     place: OperationPlace,
 }
@@ -72,10 +74,10 @@ enum OperationPlace {
     InTransit,
     /// It waits in its client for another actor.
     InClient,
-    /// It was seen to wait in its server.
+    /// It was observed to be blocked inside its server.
     InServer,
-    /// Its reply has passed the link while its client was frozen. The client reads it when it is thawed, whatever the link
-    /// does by then.
+    /// Its reply has passed the link while its client was frozen. The client reads it when it is thawed,
+    /// whatever the link does by then.
     ReplyPassed,
 }
 
@@ -86,7 +88,7 @@ impl PendingOperation {
 }
 
 impl PendingOperations {
-    /// `limit` is how long statements wait for a row where nothing else was said.
+    /// `limit` is the row lock timeout of connections that have set none.
     pub(crate) fn begin(
         &mut self,
         op: OpId,
@@ -119,14 +121,14 @@ impl PendingOperations {
         self.by_op.insert(op, pending);
     }
 
-    /// Forgets the operations of an actor that died.
+    /// Forgets the operations of a killed actor.
     pub(crate) fn forget(&mut self, actor: ActorId) {
         self.by_op.retain(|_, pending| pending.actor != actor);
-        self.woken.retain(|op, _| self.by_op.contains_key(op));
+        self.withheld.retain(|op, _| self.by_op.contains_key(op));
     }
 
-    /// Those that wait inside their servers.
-    pub(crate) fn left_waiting(&self) -> Vec<PendingOperation> {
+    /// The operations that are blocked inside their servers.
+    pub(crate) fn blocked(&self) -> Vec<PendingOperation> {
         self.inside().map(|(_, pending)| pending.clone()).collect()
     }
 
@@ -135,16 +137,16 @@ impl PendingOperations {
         *self = Self { next: self.next, ..Self::default() };
     }
 
-    /// Those that wait inside their servers for a reply that has not come.
+    /// The operations that are blocked inside their servers and have no reply yet.
     fn inside(&self) -> impl Iterator<Item = (OpId, &PendingOperation)> {
         let unanswered = |(op, pending): &(&OpId, &PendingOperation)| {
-            pending.waits_inside() && !self.woken.contains_key(op)
+            pending.waits_inside() && !self.withheld.contains_key(op)
         };
         self.by_op.iter().filter(unanswered).map(|(op, pending)| (*op, pending))
     }
 
-    /// Whether others may go on although an operation has no reply.
-    pub(crate) fn is_left_waiting(&self, op: OpId) -> bool {
+    /// Whether other actors may move although an operation has no reply.
+    pub(crate) fn is_blocked(&self, op: OpId) -> bool {
         self.by_op.get(&op).is_some_and(|pending| {
             matches!(pending.place, OperationPlace::InServer | OperationPlace::InClient)
         })
@@ -152,14 +154,14 @@ impl PendingOperations {
 }
 
 impl Director {
-    /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
-    /// a link is cut or held or the client is frozen.
+    /// Waits until an operation has its reply, is known to wait for another actor, or cannot be answered
+    /// because a link is cut or held or the client is frozen.
     pub(crate) async fn await_reply(&mut self, mut op: OpId, path: &Path) -> Result<(), RunError> {
         let mut silent = Instant::now();
         op = self.redirects.follow(op);
         self.harness.flush().await?;
         while let Some(pending) = self.pending.by_op.get(&op).cloned()
-            && !self.pending.woken.contains_key(&op)
+            && !self.pending.withheld.contains_key(&op)
         {
             let waits_inside = pending.waits_inside();
             let PendingOperation { actor, operation, server, may_wait, waits, place, .. } = pending;
@@ -176,7 +178,7 @@ impl Director {
                 break;
             }
             let followed = self.left_story && self.recorder.is_followed();
-            // While a story waits for a reply, the servers' clock runs as fast as real time.
+            // While a story waits for a reply, the servers' clock runs at the speed of real time.
             let patience = if followed { FREE_PLAY_PATIENCE } else { ANSWERS_WITHIN.saturating_add(waits) };
             let next = if may_wait { LOOK_EVERY } else { patience };
             let Ok(arrived) = tokio::time::timeout(next, self.harness.next()).await else {
@@ -184,7 +186,7 @@ impl Director {
                     continue;
                 }
                 if followed {
-                    // The learner sees that there is no reply yet, and may do something about it.
+                    // The learner sees that there is no reply yet, and may act on it.
                     break;
                 }
                 if self.harness.is_stopped() {
@@ -202,12 +204,13 @@ impl Director {
                     break;
                 }
                 Arrived::Response(_, Response::Done { op: known, reply }) if known == op && !waits_inside => {
-                    // Whom it woke comes after it, and what its own program does after its reply is kept meanwhile. An
-                    // error came before it: that another was chosen to end a deadlock is why this one was answered.
-                    self.pending.woken.insert(op, Woken { reply, then: Vec::new() });
-                    self.gather(path).await?;
-                    let own = self.pending.woken.remove(&op);
-                    self.take_woken(|reply| matches!(reply, Reply::Error { .. }), path)?;
+                    // Replies that this operation unblocked come after its own, and what its own program does
+                    // after the reply is withheld meanwhile. An error comes before it: this operation was
+                    // answered because another one was chosen as the victim of a deadlock.
+                    self.pending.withheld.insert(op, WithheldReply { reply, then: Vec::new() });
+                    self.gather_replies(path).await?;
+                    let own = self.pending.withheld.remove(&op);
+                    self.hand_out_withheld(|reply| matches!(reply, Reply::Error { .. }), path)?;
                     if let Some(own) = own {
                         self.hand_out(op, own, path)?;
                     }
@@ -217,14 +220,15 @@ impl Director {
             op = self.redirects.follow(op);
             self.harness.flush().await?;
         }
-        // What a program prints right after its reply comes before what it has brought about.
-        if self.scenario.is_attached() && !self.pending.woken.is_empty() {
-            Box::pin(self.hear_clients(path)).await?;
+        // What a program prints right after its reply comes before the replies that its move brought about.
+        if self.scenario.is_attached() && !self.pending.withheld.is_empty() {
+            Box::pin(self.receive_reports(path)).await?;
         }
-        self.take_woken(|_| true, path)
+        self.hand_out_withheld(|_| true, path)
     }
 
-    /// As [`Director::await_reply`], but others may go on where the operation waits inside its server.
+    /// As [`Director::await_reply`], but also returns once the operation is known to be blocked inside its
+    /// server.
     pub(crate) async fn await_reply_or_wait(&mut self, op: OpId, path: &Path) -> Result<(), RunError> {
         if let Some(pending) = self.pending.by_op.get_mut(&op) {
             pending.may_wait = true;
@@ -232,17 +236,19 @@ impl Director {
         self.await_reply(op, path).await
     }
 
-    /// Keeps the reply to an operation that waited inside its server for its turn. Gives it back where it did not.
-    pub(crate) fn keep_woken(&mut self, op: OpId, reply: Reply) -> Option<Reply> {
+    /// Withholds the reply to an operation that was blocked inside its server. Returns the reply to any other
+    /// operation.
+    pub(crate) fn withhold_reply(&mut self, op: OpId, reply: Reply) -> Option<Reply> {
         if !self.pending.by_op.get(&op).is_some_and(PendingOperation::waits_inside) {
             return Some(reply);
         }
-        self.pending.woken.insert(op, Woken { reply, then: Vec::new() });
+        self.pending.withheld.insert(op, WithheldReply { reply, then: Vec::new() });
         None
     }
 
-    /// Keeps what a program from outside did after a reply that is kept back. Gives back what is to be handled now.
-    pub(crate) fn keep_after_woken(&mut self, arrived: Arrived) -> Option<Arrived> {
+    /// Withholds what an external program reports after a withheld reply. Returns any other report, which is
+    /// to be handled now.
+    pub(crate) fn withhold_report(&mut self, arrived: Arrived) -> Option<Arrived> {
         let Arrived::Response(
             _,
             Response::Said { actor, .. } | Response::Remarked { actor, .. } | Response::Rests { actor, .. },
@@ -250,8 +256,8 @@ impl Director {
         else {
             return Some(arrived);
         };
-        let PendingOperations { woken, by_op, .. } = &mut self.pending;
-        let mut kept = woken.iter_mut();
+        let PendingOperations { withheld, by_op, .. } = &mut self.pending;
+        let mut kept = withheld.iter_mut();
         match kept.find(|(op, _)| by_op.get(op).is_some_and(|pending| pending.actor == *actor)) {
             Some((_, woken)) => woken.then.push(arrived),
             None => return Some(arrived),
@@ -259,30 +265,40 @@ impl Director {
         None
     }
 
-    /// Hands out the replies that were kept, in the order in which the operations were sent.
-    pub(crate) fn take_woken(&mut self, which: fn(&Reply) -> bool, path: &Path) -> Result<(), RunError> {
-        let woken = std::mem::take(&mut self.pending.woken);
+    /// Hands out the withheld replies that `which` accepts, in the order in which the operations were sent.
+    pub(crate) fn hand_out_withheld(
+        &mut self,
+        which: fn(&Reply) -> bool,
+        path: &Path,
+    ) -> Result<(), RunError> {
+        let woken = std::mem::take(&mut self.pending.withheld);
         let (now, later) = woken.into_iter().partition(|(_, woken)| which(&woken.reply));
-        self.pending.woken = later;
-        let now: BTreeMap<OpId, Woken> = now;
+        self.pending.withheld = later;
+        let now: BTreeMap<OpId, WithheldReply> = now;
         now.into_iter().try_for_each(|(op, woken)| self.hand_out(op, woken, path))
     }
 
-    /// Hands out a reply, and what its program did after it.
-    fn hand_out(&mut self, op: OpId, Woken { reply, then }: Woken, path: &Path) -> Result<(), RunError> {
+    /// Hands out a reply, and then what the program reported after it.
+    fn hand_out(
+        &mut self,
+        op: OpId,
+        WithheldReply { reply, then }: WithheldReply,
+        path: &Path,
+    ) -> Result<(), RunError> {
         self.done(op, &reply, path)?;
         then.into_iter().try_for_each(|arrived| self.handle(arrived, path))
     }
 
-    /// Waits for the replies of those that waited inside their servers and do so no longer.
+    /// Waits for the replies to operations that are no longer blocked inside their servers, and hands them
+    /// out.
     pub(crate) async fn settle_waits(&mut self, path: &Path) -> Result<(), RunError> {
-        self.gather(path).await?;
-        self.take_woken(|_| true, path)
+        self.gather_replies(path).await?;
+        self.hand_out_withheld(|_| true, path)
     }
 
-    async fn gather(&mut self, path: &Path) -> Result<(), RunError> {
+    async fn gather_replies(&mut self, path: &Path) -> Result<(), RunError> {
         let began = Instant::now();
-        while self.somebody_is_woken(began.elapsed()).await? {
+        while self.any_reply_is_due(began.elapsed()).await? {
             match tokio::time::timeout(LOOK_EVERY, self.harness.next()).await {
                 Ok(arrived) => self.handle(arrived?, path)?,
                 Err(_) if began.elapsed() < ANSWERS_WITHIN || self.harness.is_stopped() => {}
@@ -292,11 +308,11 @@ impl Director {
         Ok(())
     }
 
-    /// Whether a reply is on its way to somebody who waited inside a server.
-    async fn somebody_is_woken(&mut self, waited: Duration) -> Result<bool, RunError> {
+    /// Whether the reply to an operation that was blocked inside a server is on its way.
+    async fn any_reply_is_due(&mut self, waited: Duration) -> Result<bool, RunError> {
         let now = self.clock.now();
         if waited >= ENDS_WITHIN {
-            // It waits for another thing now, and for as long again.
+            // The server has not ended these waits, so they are for something else, whose end is unknown.
             for pending in self.pending.by_op.values_mut() {
                 pending.ends = pending.ends.filter(|ends| *ends > now);
             }
@@ -318,7 +334,7 @@ impl Director {
             let woken = match self.harness.lab.waiting(&server).await? {
                 Waiting::Number(number) => number < actors.len(),
                 Waiting::Sessions(sessions) => {
-                    !actors.iter().all(|actor| self.is_one_of(*actor, &server, &sessions))
+                    !actors.iter().all(|actor| self.has_session_in(*actor, &server, &sessions))
                 }
             };
             if woken {
@@ -328,12 +344,12 @@ impl Director {
         Ok(false)
     }
 
-    fn is_one_of(&self, actor: ActorId, server: &str, sessions: &[i64]) -> bool {
+    fn has_session_in(&self, actor: ActorId, server: &str, sessions: &[i64]) -> bool {
         let own = self.sessions.get(&(actor, server.to_owned()));
         own.is_some_and(|own| sessions.contains(own))
     }
 
-    /// Whether an operation waits inside its server; the first time it is written down.
+    /// Whether an operation is blocked inside its server. Records this the first time that it is.
     async fn waits_inside(&mut self, op: OpId) -> Result<bool, RunError> {
         let Some(PendingOperation { actor, operation, server, place, awaits_deletion, .. }) =
             self.pending.by_op.get(&op).cloned()
@@ -351,7 +367,7 @@ impl Director {
             Some(key) => self.harness.lab.holds(&server, &key).await?,
             None => match self.harness.lab.waiting(&server).await? {
                 Waiting::Number(number) => number > known,
-                Waiting::Sessions(sessions) => self.is_one_of(actor, &server, &sessions),
+                Waiting::Sessions(sessions) => self.has_session_in(actor, &server, &sessions),
             },
         };
         if waits
@@ -364,8 +380,8 @@ impl Director {
         Ok(waits)
     }
 
-    /// Handles what a client reported. Gives how many replies that were.
-    pub(crate) fn take_arrived(&mut self, arrived: Arrived, path: &Path) -> Result<usize, RunError> {
+    /// Handles a client's report. Returns the number of replies in it: 0 or 1.
+    pub(crate) fn handle_arrived(&mut self, arrived: Arrived, path: &Path) -> Result<usize, RunError> {
         let is_reply = matches!(arrived, Arrived::Response(_, Response::Done { .. }));
         if let Arrived::Response(_, Response::Blocked { op }) = &arrived
             && let Some(pending) = self.pending.by_op.get_mut(op)
@@ -373,22 +389,23 @@ impl Director {
             pending.place = OperationPlace::InClient;
         }
         self.handle(arrived, path)?;
-        self.take_woken(|_| true, path)?;
+        self.hand_out_withheld(|_| true, path)?;
         Ok(usize::from(is_reply))
     }
 
-    /// Whether all that has no reply waits inside servers or for another actor of its process.
-    pub(crate) async fn all_wait(&mut self) -> Result<bool, RunError> {
+    /// Whether every operation without a reply is blocked inside a server or waits for another actor of its
+    /// process.
+    pub(crate) async fn all_are_blocked(&mut self) -> Result<bool, RunError> {
         let ops: Vec<OpId> = self.pending.by_op.keys().copied().collect();
         for op in ops {
-            if !self.pending.is_left_waiting(op) && !self.waits_inside(op).await? {
+            if !self.pending.is_blocked(op) && !self.waits_inside(op).await? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// When the first wait inside a server ends by itself, and whose it is.
+    /// The first end of a wait inside a server that ends by itself, and its actor.
     pub(crate) fn next_end(&self) -> Option<(ActorId, LessonTime)> {
         let ends = self.pending.inside().filter_map(|(_, pending)| {
             let reachable = self.harness.reachable(pending.actor, &pending.server);
@@ -397,9 +414,10 @@ impl Director {
         ends.min_by_key(|(actor, ends)| (*ends, *actor))
     }
 
-    /// The connections of a client to its servers, or to one of them, are no more: waits until the servers have noticed.
-    /// One of which a command still waits inside its server is noticed only when that is over.
-    pub(crate) async fn await_departed(
+    /// Waits until all servers of a client, or just `server`, have noticed that its connections are closed.
+    /// While a command is blocked inside a server, the server does not notice that the connection of the
+    /// command is closed.
+    pub(crate) async fn await_disconnected(
         &mut self,
         client: &str,
         server: Option<&str>,
@@ -431,8 +449,8 @@ impl Director {
         Ok(())
     }
 
-    /// Waits until whatever was sent over delayed links is answered or on its way: what arrives at a server is answered
-    /// before time goes on.
+    /// Waits until every request over a delayed link is answered or in transit: a server answers what has
+    /// arrived before time goes on.
     pub(crate) async fn await_delayed(&mut self, path: &Path) -> Result<(), RunError> {
         while let Some(settled) = self.unsettled()? {
             tokio::pin!(settled);
@@ -444,14 +462,15 @@ impl Director {
         Ok(())
     }
 
-    /// A delayed link that carries less than its client waits for: resolves when it carries as much.
+    /// For the first delayed link that has less in transit than its client waits for: a future that resolves
+    /// when it has as much. `None` if there is no such link.
     fn unsettled(&self) -> Result<Option<impl Future<Output = ()> + use<>>, RunError> {
         for (id, state) in self.harness.lab.link_states() {
             if !matches!(state, LinkState::Delayed(..)) {
                 continue;
             }
             let waits = self.pending.by_op.values().filter(|pending| {
-                let client = &self.harness.clients[self.harness.homes[pending.actor.0 as usize]];
+                let client = &self.harness.clients[self.harness.client_of[pending.actor.0 as usize]];
                 client.name == id.from
                     && client.state == ClientState::Running
                     && pending.server == id.to
@@ -469,7 +488,8 @@ impl Director {
         Ok(None)
     }
 
-    /// The mistake of an operation that its server does not answer although it runs and nothing holds the reply.
+    /// The error for an operation that its server does not answer although it runs and no link holds the
+    /// reply.
     async fn unanswered(
         &self,
         (actor, operation): (ActorId, &PlannedOperation),
@@ -511,7 +531,7 @@ impl Director {
         self.scenario.loaded.source.place(&mistake).into()
     }
 
-    /// Waits for the replies that may have come through by now: a link was released, a process thawed.
+    /// Waits for the replies that may come after a link was released or a process thawed.
     pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), RunError> {
         let in_flight =
             self.pending.by_op.iter().filter(|(_, pending)| pending.place != OperationPlace::InClient);
@@ -527,18 +547,18 @@ impl Director {
         Ok(())
     }
 
-    /// Waits until the operations whose connections a fault has broken are over, with their replies lost.
+    /// Waits until the operations whose connections a fault broke are over, their replies lost.
     pub(crate) async fn await_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {
         let broken = |(op, pending): (&OpId, &PendingOperation)| {
-            let client = self.harness.homes[pending.actor.0 as usize];
+            let client = self.harness.client_of[pending.actor.0 as usize];
             self.harness.breaks(fault, client, &pending.server).then_some(*op)
         };
         let broken = self.pending.by_op.iter().filter_map(broken).collect();
         self.await_all(broken, path).await
     }
 
-    /// Waits until an operation whose reply is not reported now has come as far as it can: its request is held, or its reply
-    /// is, or has passed to a client that is frozen.
+    /// Waits until an operation whose reply is not reported now has come as far as it can: its request or its
+    /// reply is held, or the reply has passed to a client that is frozen.
     async fn await_server(
         &mut self,
         op: OpId,

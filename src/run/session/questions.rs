@@ -1,4 +1,4 @@
-//! Questions to the learner: asked, and decided by what then happens.
+//! Questions to the learner: records them, and decides them by the events that follow.
 
 use super::{RunError, director::Director};
 use crate::{
@@ -18,12 +18,12 @@ struct Open {
     ask: AskPlan,
     item: usize,
     path: Path,
-    /// How many steps are still to come before it is decided.
+    /// The number of steps before the question is decided.
     left: u32,
 }
 
 impl Director {
-    /// Puts a question to the learner.
+    /// Records a question to the learner, with the current values filled in.
     pub(crate) fn ask(&mut self, ask: &AskPlan, item: usize, path: &Path) -> Result<(), RunError> {
         let names = self.names();
         let q = self.fill(&ask.q, &names, &path.key("q"))?;
@@ -41,7 +41,7 @@ impl Director {
         Ok(())
     }
 
-    /// A step is over: decides the questions that waited for it.
+    /// Decides the questions that are due at the end of a step.
     pub(crate) fn decide(&mut self) -> Result<(), RunError> {
         for open in &mut self.questions.0 {
             open.left -= 1;

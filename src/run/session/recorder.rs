@@ -1,4 +1,4 @@
-//! Writes the log. The only writer.
+//! The only writer of the log.
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -20,10 +20,10 @@ pub(crate) struct Recorder {
     weight: usize,
 }
 
-/// The most that a run may record, in bytes of replies, commands and texts: logs are kept in memory.
+/// The most that a run may record, in bytes of replies, commands and texts. Logs are kept in memory.
 const LARGEST: usize = 64 << 20;
 
-/// What every event counts.
+/// The bytes that each event counts for in addition to its contents.
 const EVENT: usize = 64;
 
 impl Recorder {
@@ -35,19 +35,19 @@ impl Recorder {
         self.listener.is_some()
     }
 
-    /// Appends what happened just now.
+    /// Appends an event at the current time.
     pub(crate) fn record(&mut self, kind: EventKind) {
         self.record_at(self.clock.now(), kind);
     }
 
-    /// Appends what happened at a given moment. Times in a log never go back.
+    /// Appends an event at the given time. Times in a log never go back.
     pub(crate) fn record_at(&mut self, at: LessonTime, kind: EventKind) {
         self.latest = self.latest.max(at);
         self.weight += EVENT + weight(&kind);
         self.log.append(Event { at: self.latest, kind });
     }
 
-    /// Whether there is room for more.
+    /// Returns an error once the log has reached its size limit.
     pub(crate) fn has_room(&self) -> Result<(), Text> {
         if self.weight <= LARGEST {
             return Ok(());
@@ -59,18 +59,18 @@ impl Recorder {
         ))
     }
 
-    /// Sends the listener the events that it has not got yet.
+    /// Sends the listener the events that it has not received yet.
     pub(crate) fn publish(&mut self) {
         if let Some(listener) = &self.listener
             && self.published < self.log.len()
         {
-            // Without a listener the run is about to end.
+            // Sending fails only if the listener is gone, and then the run is about to end.
             let _ = listener.send(Update::Events(self.log.events()[self.published..].to_vec()));
             self.published = self.log.len();
         }
     }
 
-    /// Sends the listener that time runs from here on, after the events that it has not got yet.
+    /// Tells the listener that time runs from now on, after sending the events that it has not received yet.
     pub(crate) fn publish_time_runs(&mut self) {
         self.publish();
         if let Some(listener) = &self.listener {

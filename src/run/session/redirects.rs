@@ -1,6 +1,6 @@
-//! How the clients of a Redis Cluster find the node of a key: each remembers which node serves which slot, and follows
-//! the nodes' redirections ("Redis cluster specification", MOVED and ASK). Every request on the way is an operation of
-//! its own in the log.
+//! How the clients of a Redis Cluster find the node of a key: each client remembers which node serves which
+//! slot, and follows the nodes' redirections ("Redis cluster specification", MOVED and ASK). Every request on
+//! the way is an operation of its own in the log.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -12,18 +12,20 @@ use crate::{
     log::{ActorId, Command, LinkId, OpId, Product, Reply, slot},
 };
 
-/// A client that is sent about more often than that gives up, and its program gets the last answer.
+/// The most redirections of one command. Beyond them the client gives up, and its program gets the last
+/// reply.
 const MOST_REDIRECTIONS: u8 = 5;
 
 #[derive(Debug, Default)]
 pub(crate) struct Redirects {
-    /// By client and slot: the node that it was redirected to. It looks for all other slots where the cluster began.
+    /// The node that each client was redirected to for a slot. For other slots a client uses the initial
+    /// layout of the cluster.
     moved: HashMap<(usize, u16), String>,
-    /// The node of each actor's last command: those without a key go there, too.
+    /// The node of each actor's last command. Commands without a key also go there.
     last: HashMap<ActorId, String>,
-    /// What was sent and may be redirected.
-    flying: HashMap<OpId, RedirectedCommand>,
-    /// The operation that took another one's place.
+    /// Commands that were sent and may be redirected.
+    in_flight: HashMap<OpId, RedirectedCommand>,
+    /// The operation that replaced a redirected one.
     followed: HashMap<OpId, OpId>,
 }
 
@@ -31,12 +33,12 @@ pub(crate) struct Redirects {
 struct RedirectedCommand {
     wire: Wire,
     redirections: u8,
-    /// Whether this is the `ASKING` before it.
+    /// Whether the operation is the `ASKING` that precedes the command.
     asking: bool,
 }
 
 impl Redirects {
-    /// The operation that is under way in place of one that was redirected.
+    /// Returns the operation that is in flight in place of a redirected one, or `op` itself.
     pub(crate) fn follow(&mut self, mut op: OpId) -> OpId {
         while let Some(next) = self.followed.remove(&op) {
             op = next;
@@ -50,7 +52,7 @@ impl Director {
     pub(crate) fn node_of(&self, actor: ActorId, command: &Command) -> String {
         let redirects = &self.redirects;
         let Some(cluster) = self.scenario.lab().cluster() else { return self.harness.server.clone() };
-        let client = self.harness.homes[actor.0 as usize];
+        let client = self.harness.client_of[actor.0 as usize];
         let node = match command.first_key().map(slot) {
             Some(slot) => match redirects.moved.get(&(client, slot)) {
                 Some(node) => node.clone(),
@@ -61,12 +63,13 @@ impl Director {
         if self.accepts(client, &node) {
             return node;
         }
-        // No connection to it can be made, so another node is asked, which knows better by now.
+        // The client cannot connect to that node, so it asks another one, which knows the current owner by
+        // now.
         let mut servers = cluster.servers.iter();
         servers.find(|other| self.accepts(client, other)).map_or(node, |other| (*other).to_owned())
     }
 
-    /// Whether a client gets a connection to a node, be it one that is frozen.
+    /// Whether a client can connect to a node, even a frozen one.
     fn accepts(&self, client: usize, node: &str) -> bool {
         let lab = &self.harness.lab;
         let link = lab.link_control(&LinkId::new(&self.harness.clients[client].name, node));
@@ -75,7 +78,7 @@ impl Director {
     }
 
     /// Notes a command that may be redirected.
-    pub(crate) fn may_be_redirected(
+    pub(crate) fn note_redirectable(
         &mut self,
         op: OpId,
         actor: ActorId,
@@ -84,15 +87,15 @@ impl Director {
     ) {
         if self.scenario.lab().is_cluster() && wire.command.product() == Some(Product::Redis) {
             self.redirects.last.insert(actor, wire.server.clone());
-            // Whose program handles redirections gets them.
+            // A program that handles redirections itself gets them as replies.
             if !operation.allow.iter().any(|code| code == "MOVED" || code == "ASK") {
-                let flying = RedirectedCommand { wire: wire.clone(), redirections: 0, asking: false };
-                self.redirects.flying.insert(op, flying);
+                let in_flight = RedirectedCommand { wire: wire.clone(), redirections: 0, asking: false };
+                self.redirects.in_flight.insert(op, in_flight);
             }
         }
     }
 
-    /// Names the node in a redirection by its name in the lab, in place of a port that differs with every run.
+    /// Replaces the address in a redirection by the name of the node: its port differs with every run.
     pub(crate) fn name_node(&self, reply: &Reply) -> Reply {
         match reply {
             Reply::Error { code, text } if code == "MOVED" || code == "ASK" => {
@@ -104,8 +107,8 @@ impl Director {
         }
     }
 
-    /// Follows a redirection: sends the command to the node that it names. Says whether it did; if not, the reply is the
-    /// program's.
+    /// Follows a redirection: sends the command to the node that it names. Returns `false` if the reply is no
+    /// redirection, or is left to the program.
     pub(crate) fn redirect(
         &mut self,
         op: OpId,
@@ -113,42 +116,42 @@ impl Director {
         operation: &Arc<PlannedOperation>,
         reply: &Reply,
     ) -> bool {
-        let Some(mut flying) = self.redirects.flying.remove(&op) else { return false };
+        let Some(mut in_flight) = self.redirects.in_flight.remove(&op) else { return false };
         let asks =
             |text: &str| text.split_once(' ').map(|(slot, node)| (slot.parse::<u16>(), node.to_owned()));
         let command = match reply {
-            _ if flying.asking => {
-                flying.asking = false;
-                flying.wire.command.clone()
+            _ if in_flight.asking => {
+                in_flight.asking = false;
+                in_flight.wire.command.clone()
             }
             Reply::Error { code, text } if code == "MOVED" || code == "ASK" => {
                 let Some((Ok(slot), node)) = asks(text) else { return false };
-                if flying.redirections == MOST_REDIRECTIONS {
+                if in_flight.redirections == MOST_REDIRECTIONS {
                     return false;
                 }
-                flying.redirections += 1;
-                flying.wire.server = node;
-                flying.asking = code == "ASK";
-                if flying.asking {
+                in_flight.redirections += 1;
+                in_flight.wire.server = node;
+                in_flight.asking = code == "ASK";
+                if in_flight.asking {
                     Command::Redis(vec!["ASKING".to_owned()])
                 } else {
-                    let client = self.harness.homes[actor.0 as usize];
-                    self.redirects.moved.insert((client, slot), flying.wire.server.clone());
-                    self.redirects.last.insert(actor, flying.wire.server.clone());
-                    flying.wire.command.clone()
+                    let client = self.harness.client_of[actor.0 as usize];
+                    self.redirects.moved.insert((client, slot), in_flight.wire.server.clone());
+                    self.redirects.last.insert(actor, in_flight.wire.server.clone());
+                    in_flight.wire.command.clone()
                 }
             }
             _ => return false,
         };
-        let script = flying.wire.script.clone().filter(|_| !flying.asking);
-        let wire = Wire { server: flying.wire.server.clone(), command, script };
+        let script = in_flight.wire.script.clone().filter(|_| !in_flight.asking);
+        let wire = Wire { server: in_flight.wire.server.clone(), command, script };
         self.pending.next += 1;
         let next = OpId(self.pending.next);
-        // Its release was asked for with the first request.
+        // The release was already recorded with the first request.
         let again = PlannedOperation { releases: Vec::new(), ..(**operation).clone() };
         self.recorder.record(self.actors[actor].sent(next, &again, &wire));
         self.pending.begin(next, (actor, operation), &wire, self.clock.now(), Duration::ZERO);
-        self.redirects.flying.insert(next, flying);
+        self.redirects.in_flight.insert(next, in_flight);
         self.redirects.followed.insert(op, next);
         self.harness.outbox.push_back((actor, Request::Do { op: next, actor, wire }));
         true

@@ -1,5 +1,5 @@
-//! Replaying a recording: the same commands and updates as of a live run, without servers. Watched, time passes as it
-//! did, at the speed that was set.
+//! Replays a recording with the commands and updates of a live run, without servers. During a `Watch`, time
+//! passes as it was recorded, at the chosen speed.
 
 use std::{ops::Range, time::Duration};
 
@@ -16,14 +16,14 @@ use crate::{
     verdict,
 };
 
-/// Plays a recording. Must be called inside a `tokio` runtime.
+/// Replays a recording. Must be called inside a `tokio` runtime.
 pub fn replay(scenario: Scenario, log: Log) -> Session {
     let (commands, asked) = unbounded_channel();
-    let (tell, updates) = unbounded_channel();
+    let (sender, updates) = unbounded_channel();
     let mut steps = steps(&log).into_iter();
     let opening = steps.next().unwrap_or(0..log.len());
-    let mut player = Player { scenario, log, published: 0, asked, updates: tell, pacing: Pacing::new() };
-    // At once, so that the first frame shows the lesson already.
+    let mut player = Player { scenario, log, published: 0, asked, updates: sender, pacing: Pacing::new() };
+    // Sent at once, so that the first frame already shows the lesson.
     player.publish_to(opening.end);
     tokio::spawn(async move { player.play(steps).await });
     Session { commands, updates }
@@ -32,7 +32,7 @@ pub fn replay(scenario: Scenario, log: Log) -> Session {
 struct Player {
     scenario: Scenario,
     log: Log,
-    /// So many events have been sent.
+    /// The number of events that have been sent.
     published: usize,
     asked: UnboundedReceiver<Command>,
     updates: UnboundedSender<Update>,
@@ -40,7 +40,7 @@ struct Player {
 }
 
 impl Player {
-    /// Until nobody listens any more.
+    /// Handles commands until the session is dropped.
     async fn play(&mut self, mut steps: impl Iterator<Item = Range<usize>>) {
         loop {
             let command = match self.pacing.queue.pop_front() {
@@ -59,7 +59,7 @@ impl Player {
                 return;
             }
             let ended = self.published == self.log.len();
-            // Where nothing is claimed, nothing is judged.
+            // A scenario without claims gets no verdict.
             if ended && more && !self.scenario.claims.is_empty() {
                 self.send(Update::Verdict(verdict::judge(&self.scenario, &self.log)));
             }
@@ -67,7 +67,7 @@ impl Player {
         }
     }
 
-    /// Sends the events up to `end`, each when its time has come. `None` when nobody listens any more.
+    /// Sends the events up to `end`, each at its time. Returns `None` once the session has been dropped.
     async fn step(&mut self, end: usize, mut tempo: Tempo) -> Option<()> {
         let mut now = self.now();
         if tempo != Tempo::Jump {
@@ -91,7 +91,7 @@ impl Player {
                 if tempo == Tempo::Held {
                     return std::future::pending().await;
                 }
-                // Within what a timer can count.
+                // At most what a timer can count.
                 let real = (left.as_secs_f64() / speed).min(1e9);
                 tokio::time::sleep(Duration::from_secs_f64(real)).await;
             };
@@ -106,7 +106,7 @@ impl Player {
         Some(())
     }
 
-    /// The time of the event that was sent last.
+    /// The time of the last event that was sent.
     fn now(&self) -> LessonTime {
         let last = self.published.checked_sub(1).and_then(|last| self.log.events().get(last));
         last.map_or(LessonTime::ZERO, |event| event.at)
@@ -120,19 +120,19 @@ impl Player {
     }
 
     fn send(&self, update: Update) {
-        // That nobody listens any more is noticed where the next command is waited for.
+        // A dropped session is noticed where the next command is awaited.
         let _ = self.updates.send(update);
     }
 }
 
-/// The opening, before anybody did anything, and then each step up to its stop; last, what no stop closes.
+/// The opening, before the first step; then each step up to its stop; last, the events after the last stop.
 fn steps(log: &Log) -> Vec<Range<usize>> {
     let steps = Steps::of(log);
     let ends = steps.all().iter().map(|step| step.position);
     let mut from = 0;
     let mut ranges = Vec::new();
     for end in std::iter::once(log.opening()).chain(ends).chain([log.len()]) {
-        // Every run has an opening, if only an empty one.
+        // Every run has an opening, even if it is empty.
         if from < end || ranges.is_empty() {
             ranges.push(from..end);
             from = end;

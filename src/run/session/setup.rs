@@ -1,4 +1,5 @@
-//! The commands that prepare servers before a story, sent by Lockstep itself over connections that no lesson sees.
+//! The commands that prepare servers before a story. Lockstep sends them itself, over connections that no
+//! lesson sees.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -15,15 +16,15 @@ use crate::{
     text::{Text, both},
 };
 
-/// How long the emptying of a server may take, in real time: a crowd leaves thousands of nodes.
+/// How long emptying a server may take, in real time: a crowd leaves thousands of nodes.
 const EMPTIED_WITHIN: Duration = Duration::from_mins(1);
 
-/// Lockstep's own connections to servers, opened when they are first needed: no link is between.
+/// Lockstep's own connections to servers, without links, opened on first use.
 #[derive(Default)]
 pub(crate) struct Connections(HashMap<String, Box<dyn Connection>>);
 
 impl Connections {
-    /// Sends a command, and waits no longer than the command itself may wait, and some seconds beyond.
+    /// Sends a command. Waits as long as the command itself may wait, and some seconds more.
     pub(crate) async fn send(&mut self, lab: &Lab, wire: &Wire) -> Reply {
         let Wire { server, command, script } = wire;
         let longest = ANSWERS_WITHIN.saturating_add(command.waits());
@@ -41,7 +42,7 @@ impl Connections {
         sent.unwrap_or_else(|_| self.give_up(server, longest))
     }
 
-    /// Deletes everything that a server holds, and the watches of others on `watched`.
+    /// Deletes everything that a server holds, and the watches of other sessions on `watched`.
     pub(crate) async fn empty(&mut self, lab: &Lab, server: &str, watched: &[String]) -> Result<(), Reply> {
         let emptied = async { self.open(lab, server).await?.empty(watched).await };
         let emptied = tokio::time::timeout(EMPTIED_WITHIN, emptied).await;
@@ -55,14 +56,14 @@ impl Connections {
         }
     }
 
-    /// An answer that comes later must not be taken for another one's.
+    /// Drops the connection: a late answer must not be taken for the answer to another command.
     fn give_up(&mut self, server: &str, waited: Duration) -> Reply {
         self.0.remove(server);
         Reply::Lost(format!("no answer for {} s", waited.as_secs()))
     }
 }
 
-/// Sends a scenario's setup commands, in order. `first`: the server of the commands that name none.
+/// Sends a scenario's setup commands, in order. Commands that name no server go to `first`.
 pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), RunError> {
     if scenario.setup.is_empty() {
         return Ok(());
@@ -94,7 +95,7 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
     Ok(())
 }
 
-/// A scenario's setup commands, in order.
+/// A scenario's setup commands, in order. Commands that name no server go to `first`.
 pub(crate) fn wires(scenario: &Scenario, first: &str) -> impl Iterator<Item = Result<Option<Wire>, Text>> {
     let names = scenario.scope.value();
     scenario.setup.iter().map(move |setup| {
@@ -111,7 +112,7 @@ pub(crate) fn wires(scenario: &Scenario, first: &str) -> impl Iterator<Item = Re
     })
 }
 
-/// Where a server is reached without any link.
+/// The address of a server itself, without any link.
 pub(crate) fn address(lab: &Lab, server: &str) -> String {
     lab.endpoint(server).map(ToString::to_string).unwrap_or_default()
 }

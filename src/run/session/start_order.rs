@@ -1,19 +1,19 @@
-//! Who starts when in a race, drawn from a seed: all else is up to the machine.
+//! The order in which actors start in a race, drawn from a seed. Everything else is up to the machine.
 
 use crate::random::SplitMix64;
 
-/// Who starts in which order, and after how many replies to those who started before.
+/// The order in which actors start, and after how many replies to earlier starters each one starts.
 ///
 /// A spread is drawn first, from none (all start at once) to so wide that most are over before the last one
-/// starts; then everybody's start within it. Real pauses would only be as exact as the machine is idle.
+/// starts; then each actor's start within it. Real pauses would only be as exact as the machine is idle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StartOrder {
-    /// After how many replies, and who; the first ones first.
+    /// The number of replies after which an actor starts, and the actor's index; sorted by the former.
     starts: Vec<(usize, usize)>,
 }
 
 impl StartOrder {
-    /// Draws a start for each of so many actors.
+    /// Draws a start for each actor.
     pub(crate) fn draw(actors: usize, seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
         let spread = random.below(2 * actors + 1);
@@ -25,14 +25,15 @@ impl StartOrder {
         Self { starts }
     }
 
-    /// Everybody who may move once so many replies have come, in their order.
+    /// The actors that may move after this many replies, in their order.
     pub(crate) fn started(&self, replies: usize) -> impl Iterator<Item = usize> {
         let begun = self.starts.partition_point(|(after, _)| *after <= replies);
         self.starts[..begun].iter().map(|(_, actor)| *actor)
     }
 
-    /// Nobody who has started is about to get a reply: the next ones start now. False if all have started.
-    pub(crate) fn hurry(&mut self, replies: usize) -> bool {
+    /// Lets the next actors start now, because no actor that has started is about to get a reply. Returns
+    /// `false` if all have started.
+    pub(crate) fn start_next(&mut self, replies: usize) -> bool {
         let next = self.starts.iter().map(|(after, _)| *after).find(|after| *after > replies);
         for (after, _) in self.starts.iter_mut().filter(|(after, _)| Some(*after) == next) {
             *after = replies;
@@ -58,14 +59,14 @@ mod tests {
     }
 
     #[test]
-    fn everybody_starts_once_and_in_time() {
+    fn every_actor_starts_once() {
         for seed in 0..200 {
             let mut order = StartOrder::draw(5, seed);
             let mut all: Vec<usize> = order.started(2 * 5).collect();
             all.sort_unstable();
             assert_eq!(all, [0, 1, 2, 3, 4], "seed {seed}");
-            // Whoever waits for replies that do not come starts all the same.
-            while order.hurry(0) {}
+            // An actor that waits for replies that never come starts all the same.
+            while order.start_next(0) {}
             assert_eq!(order.started(0).count(), 5, "seed {seed}");
         }
     }

@@ -1,16 +1,16 @@
-//! The steps of a race, put into its log afterwards so that one can step through it.
+//! Divides the log of a finished race into steps, so that one can step through it.
 
 use crate::log::{Event, EventKind, Log, Stop};
 
-/// The same log with a stop behind every reply and every notification that was taken, together with what its client
-/// made of it at once, behind waits that ended, and at the end.
-pub(crate) fn put_in(log: &Log) -> Log {
+/// The same log with stops: after every reply or taken notification and the client's immediate reaction to
+/// it, after waits that ended together, and at the end.
+pub(crate) fn with_stops(log: &Log) -> Log {
     let mut steps = Log::new();
     let mut item = 0;
     let mut open: Option<Stop> = None;
     for event in log.events() {
-        let goes_on = match &event.kind {
-            // What a client does at once after a reply belongs to its step.
+        let continues = match &event.kind {
+            // The immediate reaction of a client to a reply belongs to the same step.
             EventKind::Believes { .. }
             | EventKind::Counted { .. }
             | EventKind::Said { .. }
@@ -19,7 +19,7 @@ pub(crate) fn put_in(log: &Log) -> Log {
             EventKind::Waited { .. } => open == Some(Stop::Passed),
             _ => false,
         };
-        if !goes_on && let Some(stop) = open.take() {
+        if !continues && let Some(stop) = open.take() {
             close(&mut steps, &mut item, stop);
         }
         match &event.kind {
@@ -36,7 +36,7 @@ pub(crate) fn put_in(log: &Log) -> Log {
     steps
 }
 
-/// Ends a step where the log ends now.
+/// Ends a step at the current end of the log.
 fn close(steps: &mut Log, item: &mut usize, stop: Stop) {
     let Some(at) = steps.events().last().map(|event| event.at) else { return };
     let kind = EventKind::Stop { item: *item, stop };
@@ -46,7 +46,7 @@ fn close(steps: &mut Log, item: &mut usize, stop: Stop) {
 
 #[cfg(test)]
 mod tests {
-    use super::put_in;
+    use super::with_stops;
     use crate::log::{
         Belief, EventKind, Log, Reply, Stop,
         testing::{self, holds, waited},
@@ -68,10 +68,10 @@ mod tests {
         holds("redis", None)
     }
 
-    /// Where the stops are: behind so many events of the race itself, and of which kind.
+    /// The stops, each as the number of the race's own events before it, and its kind.
     fn stops(kinds: Vec<EventKind>) -> Vec<(usize, Stop)> {
         let race = Log::from_iter(kinds);
-        let stepped = put_in(&race);
+        let stepped = with_stops(&race);
         let (mut own, mut stops) = (Vec::new(), Vec::new());
         for event in stepped.events() {
             if let EventKind::Stop { item, stop } = event.kind {

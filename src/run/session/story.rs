@@ -1,4 +1,4 @@
-//! The story run without a screen: every line as fast as the servers can follow, then the verdict.
+//! Runs a story without a screen: every line as fast as the servers can follow, then the verdict.
 
 use std::time::{Duration, Instant};
 
@@ -18,15 +18,15 @@ pub struct RunReport {
     pub log: Log,
     pub verdict: Verdict,
     pub clock: ClockKind,
-    /// Why that was the machine's, where it was and this very run has found out.
+    /// Why the run used the machine's clock, if it did and this run found out the reason.
     pub wall_clock: Option<WallClock>,
-    /// Lesson time.
+    /// The lesson time of the run.
     pub lesson: Duration,
-    /// Real time, starting and ending the servers included.
+    /// The real time, including starting and stopping the servers.
     pub wall: Duration,
 }
 
-/// Runs a scenario's story to its end and judges it. When it returns, nothing of it runs any more.
+/// Runs a scenario's story to its end and judges it. All its processes have exited when it returns.
 pub async fn run_story(scenario: &Scenario, options: &LabOptions, seed: u64) -> Result<RunReport, RunError> {
     let began = Instant::now();
     let (_set_tempo, tempo) = watch::channel(Tempo::Jump);
@@ -51,12 +51,12 @@ pub(crate) fn span(log: &Log) -> Duration {
 }
 
 impl RunReport {
-    /// Whether its clock could be stopped.
+    /// Whether the clock of the run could be stopped.
     pub fn is_controlled(&self) -> bool {
         self.clock == ClockKind::Controlled
     }
 
-    /// What a finished run's log amounts to. `began` is when somebody started to wait for it.
+    /// The report on a finished run's log. `began` is when the caller started to wait for the run.
     pub fn of(scenario: &Scenario, log: Log, began: Instant) -> Self {
         let verdict = verdict::judge(scenario, &log);
         let clock = log.events().iter().find_map(|event| match &event.kind {

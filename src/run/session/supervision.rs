@@ -1,5 +1,5 @@
-//! Waiting for a lab, never for ever: a wait ends when a process dies or is stopped from outside, and has a deadline of
-//! real time.
+//! Work on a lab that cannot hang: it ends when a process dies or is stopped from outside, and waits have a
+//! deadline of real time.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::lab::{Lab, LabError, ProcessHealth, ProcessProblem};
 /// machine needs.
 pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Does some work on a lab; fails when one of its processes dies or is stopped from outside meanwhile.
+/// Runs work on a lab. Fails when one of the lab's processes dies or is stopped from outside meanwhile.
 pub(crate) fn supervised<'a, T: 'a>(
     health: &'a ProcessHealth,
     work: impl Future<Output = Result<T, RunError>> + 'a,
@@ -21,14 +21,14 @@ pub(crate) fn supervised<'a, T: 'a>(
         tokio::select! {
             biased;
             done = work => done,
-            ailment = health.ailing() => Err(ailment.into()),
+            problem = health.problem() => Err(problem.into()),
         }
     }
 }
 
 impl From<ProcessProblem> for RunError {
-    fn from(ailment: ProcessProblem) -> Self {
-        match ailment {
+    fn from(problem: ProcessProblem) -> Self {
+        match problem {
             stopped @ ProcessProblem::Stopped { .. } => LabError::from(stopped).into(),
             ProcessProblem::Died { process, how, log } => {
                 let why = how.text();
@@ -41,11 +41,11 @@ impl From<ProcessProblem> for RunError {
     }
 }
 
-/// How long to wait for news of a server's death after something has failed that it would explain.
+/// How long to wait for the news of a server's death that would explain a failure.
 const DEATH: Duration = Duration::from_millis(500);
 
-/// Why something could not be done: a server that has died is the cause of whatever failed since. Its connections break a
-/// moment before its end is known, so that moment is waited for.
+/// Returns the death of a server as the cause of an error, or the error itself. A server's connections break
+/// shortly before its death is known, so this waits a moment for the news.
 pub(crate) async fn or_death(lab: &Lab, error: RunError) -> RunError {
     if error.names_a_process() {
         return error;

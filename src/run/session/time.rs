@@ -1,5 +1,5 @@
-//! Letting lesson time pass: as a jump where nobody watches, at a chosen speed where somebody does, and
-//! never faster than the servers of the lab can follow.
+//! Lets lesson time pass: as a jump when nobody watches, at the chosen speed otherwise, and never faster than
+//! the servers of the lab can follow.
 
 use std::time::{Duration, Instant};
 
@@ -18,23 +18,23 @@ use crate::{
     verdict,
 };
 
-/// How time is to pass.
+/// How lesson time passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Tempo {
     /// As fast as possible.
     Jump,
-    /// At this speed: 1.0 is real time.
+    /// At this multiple of real time.
     Watch(f64),
-    /// Not at all, until told otherwise.
+    /// Not at all, until the tempo changes.
     Held,
 }
 
 /// How fast a lab's servers can follow the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Limits {
-    /// Whether time may be jumped over, and so also stand still while somebody moves.
+    /// Whether time may jump, and so may also stand still during a move.
     pub(crate) jump: bool,
-    /// The highest rate.
+    /// The highest rate, as a multiple of real time.
     fastest: f64,
 }
 
@@ -49,28 +49,29 @@ impl Limits {
     }
 }
 
-/// The most real time that one line of a story may take where nobody watches.
+/// The most real time that one line of a story may take when nobody watches.
 const LONGEST_LINE: Duration = Duration::from_mins(10);
 
-/// After so much time in a run it leaps no more.
+/// The lesson time after which a run makes no more leaps; see [`Director::leaps`].
 const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);
 
 /// How often an `await` is checked, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
 
-/// Redis and ZooKeeper count whole milliseconds, and what ends in a millisecond lasts until that is over. So that "3 s
-/// later" is after a lease of 3 s, a pass ends with the first whole millisecond after its time, and one more.
+/// Returns a time that is after `time` for any server. Redis and ZooKeeper count whole milliseconds, and what
+/// ends in a millisecond lasts until that millisecond is over. For "3 s later" to be after a lease of 3 s,
+/// this is the first whole millisecond after `time`, and one more.
 pub(crate) fn surely_after(time: LessonTime) -> LessonTime {
     LessonTime::from_millis(time.as_millis() + 2)
 }
 
-/// The whole millisecond after a time: what lasts until then is over.
+/// The first whole millisecond after a time: what lasts until that time is over by then.
 pub(crate) fn next_milli(time: LessonTime) -> LessonTime {
     LessonTime::from_millis(time.as_millis() + 1)
 }
 
 impl Director {
-    /// Lets time pass, `moving` actors making their moves as they come due.
+    /// Lets time pass; the `moving` actors make their moves as these come due.
     pub(crate) async fn pass(
         &mut self,
         millis: i64,
@@ -81,7 +82,8 @@ impl Director {
         self.pass_until(target, moving, path).await
     }
 
-    /// Lets time pass in small steps until a condition holds.
+    /// Lets time pass in small steps until a condition holds. Fails if it does not within the time of the
+    /// plan.
     pub(crate) async fn wait_for(&mut self, plan: &AwaitPlan, path: &Path) -> Result<(), RunError> {
         let within = self.millis(&plan.within, &path.key("within"))?;
         let end = self.clock.now() + Duration::from_millis(u64::try_from(within).unwrap_or(0));
@@ -114,8 +116,9 @@ impl Director {
         }
     }
 
-    /// Lets time pass until after `target`. Waits that end on the way end in their order, and `moving` actors make
-    /// their moves as soon as they can: when a wait of theirs ends, and when what they wait for arrives.
+    /// Lets time pass until after `target`. Waits that end on the way end in order, and `moving` actors make
+    /// their moves as soon as they can: when one of their waits ends, or something that they wait for
+    /// arrives.
     pub(crate) async fn pass_until(
         &mut self,
         target: LessonTime,
@@ -141,13 +144,14 @@ impl Director {
         if moving.is_empty() {
             return Ok(());
         }
-        // What the servers sent in this time is recorded in it, however late it arrives on a busy machine.
+        // What the servers sent in this period is recorded in it, however late it arrives on a busy machine.
         self.settle(path).await?;
         self.move_ready(moving, path).await
     }
 
-    /// Lets time pass to the end of the next wait. Where the clock can jump it overshoots a little, and the other waits are
-    /// put off by as much, so that waits that end together do so also after a chain of waits.
+    /// Lets time pass to the end of the next wait. A jump of the clock overshoots that end a little, and the
+    /// other waits are postponed by as much, so that waits that end together still do so after a chain of
+    /// waits.
     pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), RunError> {
         let Some((_, due)) = self.next_timer() else { return Ok(()) };
         if !self.limits.jump {
@@ -163,31 +167,33 @@ impl Director {
         Ok(())
     }
 
-    /// What programs from outside do when their time comes is known when they have done it.
+    /// Settles if there are external programs: what they do when a wait ends is known only once they have
+    /// done it.
     pub(crate) async fn settle_outside(&mut self, path: &Path) -> Result<(), RunError> {
         if self.scenario.is_attached() { Box::pin(self.settle(path)).await } else { Ok(()) }
     }
 
-    /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.
+    /// Ends the waits that came due while their process was frozen: its timers fire as soon as it runs.
     pub(crate) fn catch_up(&mut self, path: &Path) -> Result<(), RunError> {
         self.wake_until(self.clock.now(), path)
     }
 
     fn wake_until(&mut self, end: LessonTime, path: &Path) -> Result<(), RunError> {
         let mut output = Output::at(self.clock.now());
-        let runs = |actor| !self.harness.stands_still(actor);
+        let runs = |actor| !self.harness.is_frozen(actor);
         let woken = self.actors.wake_until(end, runs, &mut output);
         self.record_output(output, woken, path).map(drop)
     }
 
-    /// The wait that ends first, of processes that do not stand still: their own, or one inside a server.
+    /// The wait that ends first, of processes that are not frozen: an actor's own wait, or one inside a
+    /// server.
     pub(crate) fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
-        let own = self.actors.next_timer(|actor| !self.harness.stands_still(actor));
+        let own = self.actors.next_timer(|actor| !self.harness.is_frozen(actor));
         own.into_iter().chain(self.next_end()).min_by_key(|(actor, due)| (*due, *actor))
     }
 
-    /// Fails where time can only run and the wait would take too long in real time.
-    fn must_be_affordable(&self, target: LessonTime, path: &Path) -> Result<(), RunError> {
+    /// Fails if time can only run, not jump, and the wait would take too long in real time.
+    fn check_real_time(&self, target: LessonTime, path: &Path) -> Result<(), RunError> {
         if self.limits.jump || *self.tempo.borrow() != Tempo::Jump {
             return Ok(());
         }
@@ -206,24 +212,25 @@ impl Director {
         Err(self.mistake(path, why))
     }
 
-    /// Whether so much time may be jumped over, at [`Tempo::Jump`]. ZooKeeper's sessions live by their clients' requests: where
-    /// all clients run and have been asked to settle since time last passed, each has just made one, so no session ends
-    /// in a jump that is much shorter than its timeout. Nor does one of Lockstep's own, as long as not much time passes
+    /// Whether this much time may be jumped over at [`Tempo::Jump`] although the clock may not jump.
+    /// ZooKeeper sessions are kept alive by their clients' requests: if all clients run and have been asked
+    /// to settle since time last passed, each has just made a request, so no session expires in a jump that
+    /// is much shorter than its timeout. Nor does a session of Lockstep itself, as long as little time passes
     /// in all.
     fn leaps(&self, left: Duration) -> bool {
         let all_run = self.harness.clients.iter().all(|client| client.state == ClientState::Running);
-        // Programs from outside make their requests when it is their time, and not when they are asked.
+        // External programs make requests when their own time comes, and not when they are asked.
         let asked = !self.scenario.is_attached();
         left <= self.leap && self.clock.now() + left <= LEAPS_END && all_run && asked
     }
 
-    /// Lets the clock run or jump until a moment, and handles what arrives meanwhile.
+    /// Lets the clock run or jump to a time, and handles what arrives meanwhile.
     pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), RunError> {
         self.run_clock_until(target, None, path).await.map(drop)
     }
 
-    /// As [`Director::run_clock_to`], but, where there is a list of who moves, `false` as soon as one of them can make a move
-    /// or what arrived has begun a wait that ends sooner.
+    /// As [`Director::run_clock_to`], but if `moving` is given, returns `false` as soon as one of these
+    /// actors can move, or an arrival has begun a wait that ends sooner.
     async fn run_clock_until(
         &mut self,
         target: LessonTime,
@@ -231,7 +238,8 @@ impl Director {
         path: &Path,
     ) -> Result<bool, RunError> {
         let arrived = self.run_clock_in_slices(target, moving, path).await?;
-        // What is done now takes its real time, and may need time to pass: nobody looks meanwhile.
+        // The work that follows takes real time and may need lesson time to pass, but does not renew a
+        // limited rate.
         self.clock.run_on()?;
         Ok(arrived)
     }
@@ -242,8 +250,8 @@ impl Director {
         moving: Option<&[ActorId]>,
         path: &Path,
     ) -> Result<bool, RunError> {
-        self.must_be_affordable(target, path)?;
-        // While Redis brings something onto the disk it puts off the rest, and time would pass over that.
+        self.check_real_time(target, path)?;
+        // While Redis syncs to disk it postpones other writes, and time would pass over those.
         self.harness.await_syncs().await?;
         let mut reported = None;
         self.longest_wait();
@@ -251,7 +259,7 @@ impl Director {
             if self.harness.lab.deliver_due(self.clock.now()).await {
                 self.await_delayed(path).await?;
             }
-            self.hear_sentinels();
+            self.record_notices();
             let now = self.clock.now();
             if target <= now {
                 self.harness.await_syncs().await?;
@@ -281,32 +289,32 @@ impl Director {
             let rate = Rate::from_factor(speed).unwrap_or(Rate::NORMAL);
             self.clock.set_rate_for(rate, LONGEST)?;
             self.recorder.publish();
-            // Rounded up, so that the last round does not spin through a fraction of a millisecond.
+            // Rounded up, so that the last iteration does not spin through a fraction of a millisecond.
             let real = left.as_secs_f64() / speed + 0.000_5;
             let slice = Duration::try_from_secs_f64(real).map_or(SLICE, |real| real.min(SLICE));
             let begun = Instant::now();
             tokio::select! {
                 () = tokio::time::sleep(slice), if !rate.is_paused() => {
                     let waited = self.longest_wait();
-                    self.throttle.slept(slice, begun.elapsed(), waited, self.limits.fastest);
+                    self.throttle.adjust(slice, begun.elapsed(), waited, self.limits.fastest);
                 }
                 changed = self.tempo.changed() => {
-                    // Nobody sets the tempo any more: the run is about to end.
+                    // The sender of the tempo is gone: the run is about to end.
                     if changed.is_err() {
                         tokio::task::yield_now().await;
                     }
                 }
                 arrived = self.harness.next() => {
                     self.handle(arrived?, path)?;
-                    self.take_woken(|_| true, path)?;
+                    self.hand_out_withheld(|_| true, path)?;
                 }
             }
         }
     }
 
-    /// The longest that a server which could run has waited for a processor since the last call.
+    /// The longest time that a runnable server has waited for a processor since the last call.
     fn longest_wait(&mut self) -> Duration {
-        // Where time jumps, no pause of a server is a long one.
+        // On a clock that jumps, no pause is too long for a server.
         if self.limits.jump {
             return Duration::ZERO;
         }

@@ -1,5 +1,5 @@
-//! What time it is, for whoever asks a server with `TIME`. A server's clock is not the order's, which goes back, so the
-//! answer is the order's time on a calendar of its own.
+//! The answer to `TIME` during exploration. A server's clock does not follow the time of an order, which goes
+//! back, so the answer is the order's time on a calendar of its own.
 
 use super::script;
 use crate::{
@@ -11,12 +11,13 @@ use crate::{
     },
 };
 
-/// The moment at which every order begins, in seconds since 1970. Any whole second does: orders that are carried out again
-/// with client processes begin with one, too.
+/// The time at which every order begins, in seconds since 1970. Any whole second will do: an order that is
+/// carried out with client processes also begins with a whole second.
 const BEGINNING: i64 = 1_767_225_600;
 
-/// What stands before a script that asks for the time: its `redis` answers that question by itself, and makes of each
-/// moment on that calendar how long it is until then, because the server's own calendar is another.
+/// The prefix of a script that asks for the time. It redefines `redis` so that `TIME` returns the order's
+/// time, and so that a moment on that calendar is sent as the time left until then, because the server's own
+/// calendar is another.
 const CLOCK: &str = "local redis = (function(redis, seconds, micros) \
     local now = seconds * 1000 + math.floor(micros / 1000) \
     local units = {EXPIREAT = 1000, PEXPIREAT = 1, EXPIRETIME = 1000, PEXPIRETIME = 1, EXAT = 1000, PXAT = 1} \
@@ -34,7 +35,7 @@ const CLOCK: &str = "local redis = (function(redis, seconds, micros) \
     return ask(name, unpack(words)) end end \
     return setmetatable({call = answering(redis.call), pcall = answering(redis.pcall)}, {__index = redis}) end)";
 
-/// Whether a command asks for the time, as far as its text says.
+/// Whether a command asks for the time, judging by its text.
 pub(crate) fn asks<W: AsRef<str>>(words: &[W]) -> bool {
     let mut words = words.iter().map(AsRef::as_ref);
     let is_time = |word: &str| word.eq_ignore_ascii_case("TIME");
@@ -49,7 +50,7 @@ pub(crate) fn asks<W: AsRef<str>>(words: &[W]) -> bool {
     }
 }
 
-/// Whether any program of a scenario does.
+/// Whether any program of a scenario asks a server for the time.
 pub(crate) fn is_asked_for(scenario: &Scenario) -> bool {
     let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     instructions.any(|instruction| match instruction {
@@ -65,7 +66,7 @@ pub(crate) fn is_asked_for(scenario: &Scenario) -> bool {
     })
 }
 
-/// A command as it is sent to a server whose clock is so many milliseconds ahead of the order's time.
+/// Returns a command as it is sent to a server whose clock is `ahead_ms` ahead of the order's time.
 pub(crate) fn with_time(mut words: Vec<String>, at: LessonTime, ahead_ms: i64) -> Vec<String> {
     if !asks(&words) {
         return words;
@@ -76,7 +77,8 @@ pub(crate) fn with_time(mut words: Vec<String>, at: LessonTime, ahead_ms: i64) -
         let asked = ["EVAL", "return {ARGV[1], ARGV[2]}", "0"].map(str::to_owned).into_iter();
         return asked.chain([seconds, micros].map(|part| part.to_string())).collect();
     };
-    // A script's first line may say what it is written in; no line gets another number.
+    // A script's first line may be a shebang, which must stay first. The prefix adds no line, so line numbers
+    // stay the same.
     let first = if source.starts_with("#!") { source.find('\n').map_or(source.len(), |n| n + 1) } else { 0 };
     source.insert_str(first, &format!("{CLOCK}(redis, '{seconds}', '{micros}') "));
     words
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_the_time_is_told_the_orders() {
+    fn time_is_answered_with_that_of_the_order() {
         let at = LessonTime::from_millis(1_234);
         assert_eq!(with_time(words(&["time"]), at, 0)[2..], words(&["0", "1767225601", "234000"]));
         assert_eq!(with_time(words(&["TIME"]), at, -2_000)[3..], words(&["1767225599", "234000"]));

@@ -1,4 +1,4 @@
-//! Carrying out a list of choices with client processes, on real servers.
+//! Carries out a list of choices with client processes on real servers.
 
 use super::asked_time;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// One order on a lab of its own.
+/// Carries out one order on a lab of its own.
 ///
 /// # Errors
 /// As [`Racer::carry_out`].
@@ -41,7 +41,8 @@ impl Racer {
         let mut moves: Vec<String> = Vec::new();
         for (n, choice) in choices.iter().enumerate() {
             let words = self.take_choice(choice).await?;
-            // A step may be several choices: a server is killed and started again, a reply is held and lost.
+            // One step may consist of several choices: a server is killed and restarted, a reply is held and
+            // dropped.
             let Choice::Inject(fault) = choice else {
                 moves.push(words);
                 continue;
@@ -60,7 +61,7 @@ impl Racer {
         Ok(CarriedOut { choices, moves, log })
     }
 
-    /// Makes one choice, and says in few words what it was.
+    /// Makes one choice and returns a short description of it.
     pub(crate) async fn take_choice(&mut self, choice: &Choice) -> Result<String, RunError> {
         if let Choice::Move { actor } = choice {
             self.end_its_wait(*actor).await?;
@@ -70,17 +71,17 @@ impl Racer {
             Choice::Move { actor } => self.label(*actor),
             _ => String::new(),
         };
-        // A dead process does not come back, nor does a clock go back.
-        let leaves_something = |fault: &Fault| !matches!(fault, Fault::Freeze { .. } | Fault::Thaw { .. });
-        self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_something(fault));
+        // The lab cannot undo a crash or a skewed clock.
+        let leaves_state = |fault: &Fault| !matches!(fault, Fault::Freeze { .. } | Fault::Thaw { .. });
+        self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_state(fault));
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),
             Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
         }
     }
 
-    /// Where time runs while moves are made, a wait may end a little later than it did when the order was found: whoever moves had
-    /// come to its end.
+    /// Where time runs during moves, a wait may end slightly later than it did when the order was found. Lets
+    /// the wait of the actor that moves next end first, as it had ended then.
     async fn end_its_wait(&mut self, actor: ActorId) -> Result<(), RunError> {
         let director = &mut self.director;
         let until = director.actors.get(actor).and_then(Actor::waits_until);
@@ -90,8 +91,8 @@ impl Racer {
         }
     }
 
-    /// The operation that an actor stands before. Whoever waits for a notification may not get it with its move, so what the
-    /// move makes happen does not say it.
+    /// The label of an actor's next operation. It is read before the move: an actor that waits for a
+    /// notification may not get it during the move, whose events then do not name the operation.
     fn label(&self, actor: ActorId) -> String {
         let operation = self.director.actors.get(actor).and_then(Actor::next_operation);
         operation.map(|operation| operation.label.clone()).unwrap_or_default()
@@ -109,25 +110,25 @@ impl Racer {
         }
     }
 
-    /// Resets everything for the next order, with time stopped.
+    /// Resets everything for the next order and stops time.
     pub(crate) async fn begin_order(&mut self) -> Result<(), RunError> {
         if self.needs_restart {
-            self.renew().await?;
+            self.replace_lab().await?;
         }
-        // Who asks a server for its time is told that an order begins with a whole second.
+        // During the search, `TIME` is answered as if an order began with a whole second.
         if asked_time::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
             self.director.clock.set_rate(Rate::PAUSED)?;
             self.director.clock.jump_to_second()?;
         }
         // Time begins with a whole millisecond, so that the same waits end in the same order each time.
         self.reset(0, Rate::PAUSED, &programs()).await?;
-        self.director.forget_seen();
+        self.director.forget_states();
         self.director.observe().await
     }
 
-    /// Ends an order: gives its log, with what the servers hold at its end.
+    /// Ends an order. Returns its log, which closes with what the servers hold.
     pub(crate) async fn finish_order(&mut self) -> Result<Log, RunError> {
-        let left = racer::leaves_something(self.director.log());
+        let left = racer::leaves_state(self.director.log());
         self.needs_restart |= !self.director.pending.by_op.is_empty() || left;
         for state in self.director.harness.observe().await? {
             self.director.recorder.record(EventKind::State(state));
@@ -138,7 +139,7 @@ impl Racer {
             // The next order begins with fresh processes.
             return Ok(log);
         }
-        // For the next order.
+        // The next order begins without frozen clients.
         for thaw in self.director.harness.thaws() {
             self.director.inject_fault(&thaw, &programs()).await?;
         }
@@ -147,7 +148,7 @@ impl Racer {
     }
 }
 
-/// Names on which a watch may be left.
+/// The names on which watches may remain.
 fn watched_paths(log: &Log) -> Vec<String> {
     let asked = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Sent { command, .. } => command.watched().map(str::to_owned),

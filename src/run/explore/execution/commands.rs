@@ -1,4 +1,4 @@
-//! What a Redis command reads and whether it may write, as the server itself says.
+//! The keys that a Redis command touches and whether it may write, according to the server.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,11 +18,11 @@ use crate::{
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
-    /// The keys that it names, each with its server. `None`: it may touch all.
+    /// The keys that the command names, each with its server. `None` if it may touch any key.
     pub(crate) keys: Option<Arc<[Arc<str>]>>,
     pub(crate) reads_only: bool,
     pub(crate) transaction: Transaction,
-    /// Whether it runs a script whose calls cannot be seen.
+    /// Whether the command runs a script whose calls cannot be determined.
     pub(crate) opaque: bool,
 }
 
@@ -39,26 +39,26 @@ pub(crate) enum Transaction {
     Ends,
 }
 
-/// What the server has said so far.
+/// The footprints that the server has reported so far.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
     known: HashMap<String, HashMap<Arc<[String]>, Footprint>>,
-    /// Scripts, and whether they touch only the keys that they are given.
+    /// By script: whether it touches only the keys that it is given.
     scripts: HashMap<Arc<str>, bool>,
-    /// Whether whoever asks the server for its time is told the order's.
+    /// Whether `TIME` is answered with the order's time.
     tells_time: bool,
 }
 
 /// Why a command cannot be explored.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// An order with it could not be carried out again.
+    /// An order with the command could not be repeated.
     NotReplayable(Text),
     Lost(String),
 }
 
 impl Refusal {
-    /// The error that this is for an operation.
+    /// Returns the error for an operation.
     pub(crate) fn of(self, operation: &str, wire: &Wire, server: &str) -> ExploreError {
         match self {
             Self::Lost(why) => RunError::ServerLost { server: server.to_owned(), why }.into(),
@@ -71,12 +71,12 @@ impl Refusal {
 }
 
 impl Commands {
-    /// Of servers whose clock is not the order's.
+    /// For servers whose clock is not the order's time, which answers `TIME` instead.
     pub(crate) fn with_server_time() -> Self {
         Self { tells_time: true, ..Self::default() }
     }
 
-    /// What a command touches. The server is asked once for each.
+    /// Returns the footprint of a command. The server is asked once for each command.
     pub(crate) fn look_up(
         &mut self,
         connection: &mut RespConnection,
@@ -86,20 +86,20 @@ impl Commands {
         match &wire.command {
             Command::Script { keys, args, .. } => {
                 let source = wire.script.as_deref().unwrap_or_default();
-                self.of_script(connection, server, source, (keys, args))
+                self.script_footprint(connection, server, source, (keys, args))
             }
-            Command::Redis(words) if runs_text(words) => {
-                let (keys, args) = given(words);
+            Command::Redis(words) if runs_script_text(words) => {
+                let (keys, args) = keys_and_args(words);
                 let source = words.get(1).map_or("", String::as_str);
-                self.of_script(connection, server, source, (keys, args))
+                self.script_footprint(connection, server, source, (keys, args))
             }
             Command::Redis(words) => {
-                // The same key on another server is another cell.
+                // The same key on another server is a different cell.
                 let known = self.known.get(server).and_then(|known| known.get(&words[..]));
                 if let Some(known) = known {
                     return Ok(known.clone());
                 }
-                let found = ask(connection, server, words, self.tells_time)?;
+                let found = query(connection, server, words, self.tells_time)?;
                 let known = self.known.entry(server.to_owned()).or_default();
                 known.insert(words.clone().into(), found.clone());
                 Ok(found)
@@ -108,7 +108,7 @@ impl Commands {
         }
     }
 
-    fn of_script(
+    fn script_footprint(
         &mut self,
         connection: &mut RespConnection,
         server: &str,
@@ -121,7 +121,7 @@ impl Commands {
         let keeps = match (known, &calls) {
             (Some(known), _) => known,
             (None, Some(calls)) => {
-                let keeps = keeps_to_its_keys(connection, calls)?;
+                let keeps = touches_only_given_keys(connection, calls)?;
                 self.scripts.insert(source.into(), keeps);
                 keeps
             }
@@ -135,12 +135,12 @@ impl Commands {
     }
 }
 
-fn runs_text(words: &[String]) -> bool {
+fn runs_script_text(words: &[String]) -> bool {
     is_one_of(&["EVAL", "EVAL_RO"], words)
 }
 
-/// Whether a command runs a script or a function that is kept in the server.
-fn runs_kept(words: &[String]) -> bool {
+/// Whether a command runs a script or a function that is stored in the server.
+fn runs_stored_script(words: &[String]) -> bool {
     is_one_of(&["EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"], words)
 }
 
@@ -149,16 +149,16 @@ fn is_one_of(names: &[&str], words: &[String]) -> bool {
 }
 
 /// The keys and the other arguments of `EVAL script numkeys key … arg …`.
-fn given(words: &[String]) -> (&[String], &[String]) {
+fn keys_and_args(words: &[String]) -> (&[String], &[String]) {
     let rest = words.get(3..).unwrap_or_default();
     let count = words.get(2).and_then(|count| count.parse::<usize>().ok());
     rest.split_at(count.unwrap_or(0).min(rest.len()))
 }
 
-/// Whether each call of a script is of a command that touches nothing but the keys among its arguments, as the server says,
-/// and each of these is one that the script was given.
-fn keeps_to_its_keys(connection: &mut RespConnection, calls: &[script::Call]) -> Result<bool, Refusal> {
-    // The time is in no key.
+/// Whether every call of a script is of a command that touches only the keys among its arguments, according
+/// to the server, and each of these is a key that the script was given.
+fn touches_only_given_keys(connection: &mut RespConnection, calls: &[script::Call]) -> Result<bool, Refusal> {
+    // `TIME` touches no key.
     let calls = || calls.iter().filter(|call| call.name != "TIME");
     let names: HashSet<&str> = calls().map(|call| call.name.as_str()).collect();
     let mut places: HashMap<&str, (i64, i64)> = HashMap::new();
@@ -178,14 +178,15 @@ fn keeps_to_its_keys(connection: &mut RespConnection, calls: &[script::Call]) ->
     }
     Ok(calls().all(|call| {
         let Some((first, last)) = places.get(call.name.as_str()) else { return false };
-        // A last place that is counted from behind is known only when the script runs.
+        // A last position that is counted from the end is known only when the script runs, so all arguments
+        // must be keys.
         let end = if *last < 0 { call.are_keys.len() } else { usize::try_from(*last).unwrap_or(usize::MAX) };
         let keys = usize::try_from(*first - 1).ok().and_then(|from| call.are_keys.get(from..end));
         keys.is_some_and(|keys| !keys.is_empty() && keys.iter().all(|is_key| *is_key))
     }))
 }
 
-fn ask(
+fn query(
     connection: &mut RespConnection,
     server: &str,
     words: &[String],
@@ -193,8 +194,8 @@ fn ask(
 ) -> Result<Footprint, Refusal> {
     let name = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     replayable(&name, words, tells_time).map_err(Refusal::NotReplayable)?;
-    if runs_kept(words) {
-        // What it calls cannot be seen from here.
+    if runs_stored_script(words) {
+        // The calls of a stored script are not known here.
         return Ok(Footprint { opaque: true, ..Footprint::default() });
     }
     let transaction = match name.as_str() {
@@ -209,7 +210,7 @@ fn ask(
     let mut answers = connection.ask().map_err(Refusal::Lost)?.into_iter();
     let mut next = || answers.next().ok_or_else(|| Refusal::Lost("no answer".to_owned()));
     let info = next()?.into_parts().map_err(Refusal::Lost)?;
-    // A command without keys is answered with an error, and so is one that is written wrongly.
+    // The server answers a command without keys with an error, and also a malformed one.
     let keys = next()?.into_parts().ok();
     let has = |flag: &str| match info.first() {
         Some(Part::List(info)) => {
@@ -237,7 +238,7 @@ fn ask(
     })
 }
 
-/// Keys as cells that steps touch.
+/// The cells of some keys, as in footprints of steps.
 pub(crate) fn cells<K: AsRef<str>>(server: &str, keys: &[K]) -> Arc<[Arc<str>]> {
     keys.iter().map(|key| cell(server, key.as_ref())).collect()
 }
@@ -250,8 +251,8 @@ pub(crate) fn key_of(cell: &str) -> Option<&str> {
     cell.split_once(' ').map(|(_, key)| key)
 }
 
-/// Whether a queued command is a script of which one cannot see what it calls, or runs one.
+/// Whether a queued command runs a script whose calls cannot be determined.
 pub(crate) fn is_opaque(words: &[String]) -> bool {
     let unread = || words.get(1).is_none_or(|source| script::calls(source).is_none());
-    runs_kept(words) || runs_text(words) && unread()
+    runs_stored_script(words) || runs_script_text(words) && unread()
 }

@@ -1,9 +1,8 @@
-//! Exploring with programs in Lockstep's own process, on real servers: one command, one answer; to go back, what the
-//! server held is restored.
+//! Exploration with programs inside Lockstep and commands on real servers, one command and one answer at a
+//! time. To go back, what the servers held is restored.
 //!
-//! No process needs to be killed or stopped: a dead actor sends nothing any more, a stopped one nothing until it runs
-//! again. What is found is confirmed with processes afterwards (see
-//! [`super::carry_out`]).
+//! No process needs to be killed or stopped: a crashed actor sends nothing more, a frozen one nothing until
+//! it runs again. Findings are confirmed with processes afterwards (see [`super::carry_out`]).
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,11 +13,11 @@ use super::{
     one_by_one,
     outcomes::OutcomeCache,
     rules::{Rules, Situation, Tally, operation_name, server_of},
-    servers::{self, Pending, Servers, Transactions, is_there},
+    servers::{self, Pending, Servers, Transactions, key_exists},
     state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
-    watched::{PastKeys, Watch, watches},
+    watched::{PastKeys, WatchedInvariant, watched_invariants},
 };
 use crate::{
     client::{self, protocol::Wire},
@@ -48,7 +47,7 @@ pub struct Node {
     pub(crate) actors: Actors,
     pub(crate) now: LessonTime,
     pub(crate) tally: Tally,
-    /// By actor: what its connections have of transactions.
+    /// By actor: the unfinished transactions of its connections.
     pub(crate) transactions: Vec<Transactions>,
     pub(crate) steps: usize,
     pub(crate) keyspaces: Vec<Arc<Keyspace>>,
@@ -61,17 +60,17 @@ pub struct InProcess {
     pub(crate) scenario: Scenario,
     pub(crate) rules: Rules,
     share: bool,
-    /// Whether clients that nothing tells apart may stand for each other.
+    /// Whether interchangeable clients may stand for each other.
     pub(crate) symmetry: bool,
-    pub(crate) watches: Arc<[Watch]>,
+    pub(crate) watches: Arc<[WatchedInvariant]>,
     pub(crate) past: PastKeys,
-    /// Whether any program watches keys.
+    /// Whether any program uses `WATCH`.
     watches_keys: bool,
     pub(crate) cache: OutcomeCache,
     pub(crate) opening: EventKind,
     pub(crate) servers: Servers,
-    /// The node whose state the servers hold.
-    here: Trail,
+    /// The trail of the node whose state the servers hold.
+    current: Trail,
     root: Option<Node>,
 }
 
@@ -82,7 +81,7 @@ impl InProcess {
         rules: &Rules,
         bounds: &Bounds,
     ) -> Result<Self, RunError> {
-        let watches = watches(scenario);
+        let watches = watched_invariants(scenario);
         let servers = Servers::start(scenario, options, bounds.share).await?;
         let opening = EventKind::LabReady {
             lesson: scenario.loaded.lesson.id.clone(),
@@ -103,12 +102,12 @@ impl InProcess {
             symmetry: bounds.symmetry,
             opening,
             servers,
-            here: Trail::default(),
+            current: Trail::default(),
             root: None,
         })
     }
 
-    /// Whether any invariant needs a whole log.
+    /// Whether any invariant needs the whole log.
     fn wants_log(&self) -> bool {
         self.watches.iter().any(|watch| watch.reads.is_none())
     }
@@ -120,8 +119,8 @@ impl InProcess {
         ExploreError::Engine(self.scenario.loaded.source.place(&mistake).into())
     }
 
-    /// Makes an actor's move. Gives what it touched, and the keys that something may have been done to. `lost`: what makes its
-    /// client miss the reply, if anything does.
+    /// Makes an actor's move. Returns its footprint, and the keys that it may have written, even without
+    /// effect. `lost` has the events that make the client miss the reply, if it does.
     fn make_move(
         &mut self,
         from: &Node,
@@ -166,7 +165,7 @@ impl InProcess {
         };
         let sent = self.servers.send(&sender, &wire, &footprint);
         let servers::Sent { reply, holds, touched } = sent.map_err(|error| match error {
-            // Supervision would report a dead server: it is the command that does not end.
+            // Supervision would report a dead server, so the server is busy with a command that does not end.
             ExploreError::Engine(RunError::ServerLost { why, .. }) if client::is_silence(&why) => {
                 let command = &wire.command;
                 let why = both!(
@@ -206,7 +205,7 @@ impl InProcess {
             }
         }
         if pending.queued.is_some() || footprint.transaction != Transaction::None {
-            self.go_on(from, next, actor, server, &wire, footprint.transaction);
+            self.update_transaction(from, next, actor, server, &wire, footprint.transaction);
         }
         if let Some(holds) = holds.filter(|_| runs) {
             let keys = from.keyspaces[server].differences(&holds, from.now);
@@ -216,16 +215,16 @@ impl InProcess {
                 next.keyspaces[server] = holds;
             }
         }
-        // A step makes one move.
+        // A step makes at most one move, so its number serves as the id of the operation.
         output.events.push(next.actors[actor].sent(OpId(from.steps as u64), operation, &wire));
         // A script's 0 may mean anything.
         let zero = matches!(wire.command, Command::Redis(_));
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
         let may_write = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
-        let handled = if may_write { touch.reads.clone() } else { Vec::new() };
+        let maybe_written = if may_write { touch.reads.clone() } else { Vec::new() };
         if self.watches_keys {
-            // Whoever watches a key sees what is done to it even if it is the same afterwards.
-            touch.writes.extend(handled.iter().cloned());
+            // A transaction that watches a key fails after any write to it, even one that does not change it.
+            touch.writes.extend(maybe_written.iter().cloned());
         }
         let heard = if lost.is_empty() { reply } else { Reply::Lost("the connection broke".to_owned()) };
         if !lost.is_empty() {
@@ -233,11 +232,11 @@ impl InProcess {
             output.events.extend(lost);
         }
         self.take_reply(from, next, actor, &heard, output)?;
-        Ok((touch, handled))
+        Ok((touch, maybe_written))
     }
 
-    /// What an actor's connection has of a transaction after a command that belongs to one.
-    fn go_on(
+    /// Updates the transaction of an actor's connection after a command that belongs to one.
+    fn update_transaction(
         &mut self,
         from: &Node,
         next: &mut Node,
@@ -255,17 +254,17 @@ impl InProcess {
             (Transaction::Begins, None) => has.queued = Some(Vec::new()),
             (Transaction::Watches, None) => {
                 let words = servers::words(wire);
-                let there = |key: &str| is_there(&from.keyspaces[server], key, from.now);
+                let there = |key: &str| key_exists(&from.keyspaces[server], key, from.now);
                 has.watch(words.get(1..).unwrap_or_default(), there);
             }
             (Transaction::Unwatches, None) => has.unwatch(),
-            // The end of none is an error.
+            // Without a transaction, `EXEC` and `DISCARD` only return an error.
             (Transaction::Ends | Transaction::None, None) => {}
         }
         if *has != Pending::default() {
             transactions.insert(server, pending);
         }
-        self.servers.note(actor, server, transactions);
+        self.servers.note_transaction(actor, server, transactions);
     }
 
     fn take_reply(
@@ -292,7 +291,7 @@ impl InProcess {
         }
     }
 
-    /// The connections of some clients to a server break: what they had of transactions is gone.
+    /// Breaks the connections of some clients to a server, which discards their transactions.
     fn disconnect(&self, next: &mut Node, server: usize, which: impl Fn(&ClientPlan) -> bool) {
         for client in self.scenario.clients.iter().filter(|client| which(client)) {
             client.actors.clone().for_each(|n| drop(next.transactions[n].remove(&server)));
@@ -308,9 +307,9 @@ impl InProcess {
         let mut next = from.clone();
         next.steps += 1;
         next.tally.add(pick, self.situation(from).is_slow());
-        let (mut touch, mut handled) = (StepFootprint::everything(), Vec::new());
+        let (mut touch, mut maybe_written) = (StepFootprint::everything(), Vec::new());
         let mut output = Output::at(from.now);
-        // All but the last end with their stop; what is lost is lost after the move.
+        // All choices but the last end with a stop of their own. A reply is dropped after the move.
         let choices = pick.choices(&self.scenario);
         let (before, after) = choices.split_at(if choices.len() > 2 { 2 } else { choices.len() });
         let mut stop = Stop::Fault;
@@ -322,19 +321,19 @@ impl InProcess {
         }
         let passed = match pick {
             Pick::Move(actor) => {
-                (touch, handled) = self.make_move(from, &mut next, actor, Vec::new(), &mut output)?;
+                (touch, maybe_written) = self.make_move(from, &mut next, actor, Vec::new(), &mut output)?;
                 Ok(())
             }
             Pick::LoseReply(actor, _) => {
                 let mut lost = vec![EventKind::Stop { item: from.steps, stop }];
                 stop = begin_choice(&after[0], &mut lost);
-                handled = self.make_move(from, &mut next, actor, lost, &mut output)?.1;
+                maybe_written = self.make_move(from, &mut next, actor, lost, &mut output)?.1;
                 output.events.push(EventKind::Stop { item: from.steps, stop });
                 stop = begin_choice(&after[1], &mut output.events);
                 Ok(())
             }
-            Pick::Timer => self.pass(&mut next, &mut output),
-            Pick::Pass(millis) => self.pass_by(Duration::from_millis(millis), &mut next, &mut output),
+            Pick::Timer => self.pass_to_next_timer(&mut next, &mut output),
+            Pick::Pass(millis) => self.pass_time(Duration::from_millis(millis), &mut next, &mut output),
             Pick::Thaw(_) => {
                 let runs = |actor| next.tally.runs(&self.scenario, actor);
                 next.actors.wake_until(from.now, runs, &mut output)
@@ -349,16 +348,16 @@ impl InProcess {
             }
             Pick::Cut(client, to) => {
                 let name = &self.scenario.clients[client].name;
-                if let Some(server) = self.numbered(to) {
+                if let Some(server) = self.connection_index(to) {
                     self.disconnect(&mut next, server, |plan| plan.name == *name);
                 }
                 Ok(())
             }
             Pick::Restart(server) => {
-                if let Some(server) = self.numbered(server) {
+                if let Some(server) = self.connection_index(server) {
                     self.disconnect(&mut next, server, |_| true);
                 }
-                if !keeps_its_keys(&self.scenario) {
+                if !is_persistent(&self.scenario) {
                     self.change_keys(&mut next, server, |_| Keyspace::default());
                 }
                 Ok(())
@@ -385,33 +384,33 @@ impl InProcess {
             next.tracked.take(next.steps, event, &mut touch);
         }
         next.trail = from.trail.then(pick, events);
-        self.check_invariants(&mut next, &mut touch, &handled)?;
-        self.here = next.trail.clone();
+        self.check_invariants(&mut next, &mut touch, &maybe_written)?;
+        self.current = next.trail.clone();
         Ok((next, touch))
     }
 
-    /// By how much the clock of a server is ahead of the order's time.
+    /// How many milliseconds the clock of a server is ahead of the order's time.
     fn ahead_ms(&self, node: &Node, server: usize) -> i64 {
         let set = self.rules.skew.iter().filter(|(n, _)| node.tally.skewed & 1 << n != 0);
-        set.filter(|(n, _)| self.numbered(*n) == Some(server)).map(|(_, ahead)| ahead).sum()
+        set.filter(|(n, _)| self.connection_index(*n) == Some(server)).map(|(_, ahead)| ahead).sum()
     }
 
-    /// A server of the lab, as the connections are numbered.
-    fn numbered(&self, server: usize) -> Option<usize> {
+    /// The index in `servers.connections` of a server of the lab.
+    fn connection_index(&self, server: usize) -> Option<usize> {
         self.servers.find(self.scenario.lab().servers()[server])
     }
 
-    /// What a fault makes of the keys of a server.
+    /// Applies the effect of a fault to the keys of a server.
     fn change_keys(&mut self, next: &mut Node, server: usize, change: impl FnOnce(&Keyspace) -> Keyspace) {
-        if let Some(n) = self.numbered(server) {
-            // What is over is not brought back by a clock that is set back.
+        if let Some(n) = self.connection_index(server) {
+            // A key that has expired does not come back when the clock is set back.
             let changed = change(&self.servers.living(&next.keyspaces[n], next.now));
             next.keyspaces[n] = self.servers.intern(changed);
         }
     }
 
-    /// Time passes by so much, and a little more: all waits that end by then end on the way.
-    fn pass_by(&self, by: Duration, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
+    /// Lets this much time pass, and a little more: all waits that end by then end on the way.
+    fn pass_time(&self, by: Duration, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
         let target = output.now + by;
         loop {
             let timer = next.actors.next_timer(|actor| next.tally.runs(&self.scenario, actor));
@@ -422,8 +421,8 @@ impl InProcess {
         }
     }
 
-    /// Time passes to the next timer, and a little more; the others are put off by as much.
-    fn pass(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
+    /// Lets time pass to the next timer, and a little more; the other timers are postponed by as much.
+    fn pass_to_next_timer(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
         let runs = |actor| next.tally.runs(&self.scenario, actor);
         let Some((_, due)) = next.actors.next_timer(runs) else { return Ok(()) };
         output.now = output.now.max(next_milli(due));
@@ -431,8 +430,8 @@ impl InProcess {
         next.actors.wake_until(due, runs, output)
     }
 
-    /// Goes to a node step by step, from the beginning.
-    fn go_again(&mut self, to: &Node) -> Result<Node, ExploreError> {
+    /// Reaches a node again, step by step from the beginning.
+    fn reach_again(&mut self, to: &Node) -> Result<Node, ExploreError> {
         self.servers.reset()?;
         let mut node = self.root.clone().map_or_else(|| self.begin(), Ok)?;
         for step in to.trail.steps() {
@@ -448,7 +447,7 @@ impl InProcess {
     }
 }
 
-/// A scenario in which programs that say the same are one, so that whoever runs them can be alike.
+/// Returns the scenario with equal programs shared, so that the actors that run them can be in equal states.
 fn with_shared_programs(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     for n in 1..scenario.actors.len() {
@@ -460,7 +459,7 @@ fn with_shared_programs(scenario: &Scenario) -> Scenario {
     scenario
 }
 
-/// Those who watch keys on a server of which none has been touched yet.
+/// The actors that watch keys on a server, none of which has been written yet, with their transactions.
 fn watching(node: &Node, server: usize) -> Vec<(ActorId, Arc<Pending>)> {
     let each = node.actors.ids().filter(|actor| !node.actors[*actor].is_over());
     let pending = each.filter_map(|actor| {
@@ -470,7 +469,7 @@ fn watching(node: &Node, server: usize) -> Vec<(ActorId, Arc<Pending>)> {
     pending.collect()
 }
 
-/// In how many milliseconds the next key ends, as a choice says it, which overshoots by 2.
+/// How many milliseconds a `Pass` must last for the next key to expire, given that it overshoots by 2.
 fn next_expiry(node: &Node) -> Option<u64> {
     let now = node.now.as_millis();
     let entries = node.keyspaces.iter().flat_map(|keyspace| &keyspace.entries);
@@ -479,7 +478,7 @@ fn next_expiry(node: &Node) -> Option<u64> {
     Some(u64::try_from(first - 1 - now).unwrap_or(0))
 }
 
-/// The event that a choice begins with, and a fault is; and what it stops at.
+/// Records a choice and the fault that it injects, if any. Returns the kind of stop that follows.
 fn begin_choice(choice: &Choice, events: &mut Vec<EventKind>) -> Stop {
     events.push(EventKind::Chose(choice.clone()));
     match choice {
@@ -492,8 +491,8 @@ fn begin_choice(choice: &Choice, events: &mut Vec<EventKind>) -> Stop {
     }
 }
 
-/// Whether a server that is killed has its keys when it is started again.
-fn keeps_its_keys(scenario: &Scenario) -> bool {
+/// Whether a server that is killed still has its keys when it is restarted.
+fn is_persistent(scenario: &Scenario) -> bool {
     !matches!(scenario.settings().appendonly, None | Some(Appendonly::No))
 }
 
@@ -514,7 +513,7 @@ impl OnServers for InProcess {
         CollapsedStates::of_all_clients(self).graph()
     }
 
-    fn release(&self) -> Box<dyn Fn() + Send + Sync> {
+    fn unblocker(&self) -> Box<dyn Fn() + Send + Sync> {
         let health = self.lab().health();
         Box::new(move || health.kill_all())
     }
@@ -529,7 +528,7 @@ impl Explorer for InProcess {
 
     fn begin(&mut self) -> Result<Node, ExploreError> {
         self.servers.reset()?;
-        self.here = Trail::default();
+        self.current = Trail::default();
         let mut actors = Actors::new(&self.scenario, 0);
         let mut output = Output::at(LessonTime::ZERO);
         actors.start(&mut output).map_err(|failure| self.fail(None, failure.why))?;
@@ -570,10 +569,10 @@ impl Explorer for InProcess {
     }
 
     fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, StepFootprint), ExploreError> {
-        if self.share || self.root.is_some() && self.here.is(&node.trail) {
+        if self.share || self.root.is_some() && self.current.is(&node.trail) {
             return self.step(node, pick);
         }
-        let node = self.go_again(node)?;
+        let node = self.reach_again(node)?;
         self.step(&node, pick)
     }
 

@@ -1,5 +1,5 @@
-//! What a Redis server holds, kept so that it can be restored at another time: values as the server dumps them, and when
-//! they expire, in the time of the order and not of the clock.
+//! The contents of a Redis server, stored so that they can be restored at another time: values as the server
+//! dumps them, and expiry times in the time of the order rather than of the clock.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -8,7 +8,7 @@ use crate::{
     clock::LessonTime,
 };
 
-/// Lists every key: its name, its PTTL, its DUMP.
+/// A script that lists the name, the PTTL and the DUMP of every key.
 pub(crate) const LOOK: &str = "local all = {}
 for _, name in ipairs(redis.call('KEYS', '*')) do
   all[#all + 1] = name
@@ -20,29 +20,29 @@ return all";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) key: Vec<u8>,
-    /// In the time of the order, in milliseconds.
+    /// The expiry time, in milliseconds of the order's time.
     pub(crate) ends: Option<i64>,
     dump: Vec<u8>,
 }
 
-/// What some keys hold, `None` where there is no such key.
-pub(crate) type Held = Vec<Option<Arc<Entry>>>;
+/// The contents of some keys, `None` for a key that does not exist.
+pub(crate) type KeyContents = Vec<Option<Arc<Entry>>>;
 
-/// All keys of a server, in the order of their names. A search keeps very many of these, which differ in few keys.
+/// All keys of a server, ordered by name. A search stores very many keyspaces, which differ in few keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Keyspace {
     pub(crate) entries: Vec<Arc<Entry>>,
 }
 
 impl Entry {
-    /// Redis ends a key in the millisecond after its last.
+    /// Whether the key exists at a time. Redis deletes a key in the millisecond after `ends`.
     pub(crate) fn lives(&self, at: LessonTime) -> bool {
         self.ends.is_none_or(|ends| ends >= at.as_millis())
     }
 }
 
 impl Keyspace {
-    /// Reads the answer of [`LOOK`].
+    /// Parses the answer to [`LOOK`].
     pub(crate) fn read(answer: Answer, at: LessonTime) -> Result<Self, String> {
         let mut entries = Vec::new();
         let mut parts = answer.into_parts()?.into_iter();
@@ -56,7 +56,7 @@ impl Keyspace {
         Ok(Self { entries })
     }
 
-    /// Reads the answers to `PTTL` and `DUMP` of some keys. The others are what they were.
+    /// Parses the answers to `PTTL` and `DUMP` of some keys. The other keys stay as they are.
     pub(crate) fn with<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
@@ -93,7 +93,7 @@ impl Keyspace {
         found.ok().map(|n| &self.entries[n])
     }
 
-    /// As a server has it whose clock is set ahead by so many milliseconds: its keys end sooner.
+    /// The keyspace on a server whose clock is set ahead by `ahead` milliseconds: its keys expire sooner.
     pub(crate) fn aged(&self, ahead: i64) -> Self {
         let aged = |entry: &Arc<Entry>| match entry.ends {
             Some(ends) => Arc::new(Entry { ends: Some(ends - ahead), ..Entry::clone(entry) }),
@@ -102,7 +102,7 @@ impl Keyspace {
         Self { entries: self.entries.iter().map(aged).collect() }
     }
 
-    /// How many bytes it takes, but for its entries, which others have, too.
+    /// The size in bytes, without the entries, which other keyspaces share.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + 32 + self.entries.len() * size_of::<Arc<Entry>>()
     }
@@ -111,7 +111,7 @@ impl Keyspace {
         self.entries.iter().any(|entry| entry.ends.is_some())
     }
 
-    /// The keys that are not the same in both at a time.
+    /// The keys that differ between the two keyspaces at a time.
     pub(crate) fn differences(&self, other: &Self, at: LessonTime) -> Vec<String> {
         let alive = |entry: &&Arc<Entry>| entry.lives(at);
         let changed = |one: &Self, other: &Self| -> Vec<Vec<u8>> {
@@ -126,15 +126,16 @@ impl Keyspace {
         keys.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
     }
 
-    /// Whether a key ends with this very millisecond: no command can make one that has no time left.
+    /// Whether a key expires in this very millisecond. No command can create a key that has no time left.
     pub(crate) fn ends_now(&self, at: LessonTime) -> bool {
         self.entries.iter().any(|entry| entry.ends == Some(at.as_millis()))
     }
 
-    /// Queues on a connection what makes the server, which holds `now`, hold this. `shifted`: the order's time is not
-    /// where it was when `now` was looked at, so what ends would end at another time. `from`: the time from which keys
-    /// are given what they have left. Gives how many commands these are.
-    pub(crate) fn put_back(
+    /// Queues the commands that make a server hold this keyspace. `now` is what the server holds, if that is
+    /// known. `shifted`: the order's time has gone back since `now` was read, so keys with an expiry would
+    /// expire at another time. `from`: the time from which the remaining time of keys is counted. Returns the
+    /// number of commands.
+    pub(crate) fn restore_commands(
         &self,
         connection: &mut RespConnection,
         now: Option<&Self>,
@@ -170,17 +171,17 @@ impl Keyspace {
     }
 }
 
-/// Keyspaces and their entries, each kept once.
+/// Keyspaces and their entries, each stored once.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct Interner {
     keyspaces: HashSet<Arc<Keyspace>>,
     entries: HashSet<Arc<Entry>>,
 }
 
-/// When there are more, all are forgotten.
+/// The most keyspaces that are stored. Beyond that, all are dropped.
 const MOST: usize = 50_000;
 
-impl Known {
+impl Interner {
     pub(crate) fn living(&mut self, keyspace: &Arc<Keyspace>, at: LessonTime) -> Arc<Keyspace> {
         if keyspace.entries.iter().all(|entry| entry.lives(at)) {
             return Arc::clone(keyspace);
@@ -212,20 +213,20 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, Entry, Keyspace, Known};
+    use super::{Arc, Entry, Interner, Keyspace};
 
     #[test]
-    fn keyspaces_share_the_keys_that_are_the_same_in_them() {
+    fn keyspaces_share_equal_entries() {
         let entry = |key: &str, ends| {
             Arc::new(Entry { key: key.as_bytes().to_vec(), ends, dump: b"the same".to_vec() })
         };
-        let mut known = Known::default();
+        let mut known = Interner::default();
         let mut one = |all: Vec<Arc<Entry>>| known.intern(Keyspace { entries: all });
         let first = one(vec![entry("a", None), entry("b", Some(3))]);
         let second = one(vec![entry("a", None), entry("b", Some(4)), entry("c", None)]);
         assert!(Arc::ptr_eq(&first.entries[0], &second.entries[0]));
         assert!(!Arc::ptr_eq(&first.entries[1], &second.entries[1]));
-        // What never ends does not grow old.
+        // An entry without an expiry does not change.
         assert!(Arc::ptr_eq(&first.entries[0], &first.aged(5).entries[0]));
         assert_eq!(first.aged(5).entries[1].ends, Some(-2));
         assert!(Arc::ptr_eq(&first, &one(vec![entry("a", None), entry("b", Some(3))])));

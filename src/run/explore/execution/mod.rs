@@ -1,5 +1,5 @@
-//! Carrying out orders of moves: with programs in Lockstep's own process where that is enough, with client processes as
-//! in a lesson where it is not, and to confirm what was found.
+//! Carries out orders of moves: with programs inside Lockstep where that suffices, with client processes as
+//! in a lesson where it does not, and to confirm findings.
 
 pub(crate) mod asked_time;
 pub(crate) mod carry_out;
@@ -34,18 +34,18 @@ use crate::{
 pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
     fn lab(&self) -> &Lab;
 
-    /// Its states, where orders can be counted by them.
+    /// The state space, if orders can be counted by states.
     fn states(&mut self) -> Option<impl StateSpace>;
 
-    /// Why they cannot.
+    /// Why orders cannot be counted by states, or `None` if they can.
     fn one_by_one(&self) -> Option<Text>;
 
-    /// All its states and the steps between them, every client told apart, where they are few.
+    /// All states and the steps between them, with every client told apart, or `None` if they are too many.
     fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError>;
 
-    /// What frees, from another thread, the one that waits for the servers or clients.
-    fn release(&self) -> Box<dyn Fn() + Send + Sync>;
+    /// Returns a function that, called on another thread, unblocks the one that waits for servers or clients.
+    fn unblocker(&self) -> Box<dyn Fn() + Send + Sync>;
 
-    /// Ends what runs and waits until it is gone.
+    /// Ends all processes and waits until they have exited.
     async fn close(self);
 }

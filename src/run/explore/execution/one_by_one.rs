@@ -1,4 +1,4 @@
-//! Why orders cannot be counted by their states, and are gone through one by one.
+//! Why orders cannot be counted by states, and are explored one by one.
 
 use super::watched::Reads;
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
     text::{Text, both},
 };
 
-/// Of programs that Lockstep hosts itself: an invariant that asks for the way, and not for what it has led to.
+/// For programs inside Lockstep: an invariant depends on the whole order and not only on the state that it
+/// leads to, or there are too many invariants.
 pub(super) fn because_of_invariants(scenario: &Scenario) -> Option<Text> {
     let asks = scenario.invariants.iter().find_map(|plan| match &plan.never {
         NeverPlan::Overlap(_) => None,
@@ -29,7 +30,7 @@ pub(super) fn because_of_invariants(scenario: &Scenario) -> Option<Text> {
     })
 }
 
-/// Of programs that run in processes of their own.
+/// For programs that run in processes of their own.
 pub(super) fn because_of_processes(scenario: &Scenario) -> Text {
     if scenario.is_attached() {
         return both!(

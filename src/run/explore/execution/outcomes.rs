@@ -1,13 +1,13 @@
-//! The outcomes of orders that are explored in process, and their invariants after every step. Answers are kept: most
-//! orders come to few outcomes.
+//! The outcomes of orders that are explored in process, and their invariants after every step. Answers are
+//! cached: most orders have one of few outcomes.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
     in_process::{InProcess, Node},
-    keyspace::{Held, Keyspace},
+    keyspace::{KeyContents, Keyspace},
     tracked::Tracked,
-    watched::{Question, Watch},
+    watched::{Question, WatchedInvariant},
 };
 use crate::{
     clock::LessonTime,
@@ -15,50 +15,50 @@ use crate::{
     log::{ActorId, Event, EventKind, Log, Observed},
     run::{
         explore::{Broken, Ending, ExploreError, StepFootprint},
-        race::{Asked, Outcome},
+        race::{Outcome, OutcomeFields},
     },
     verdict,
     world::World,
 };
 
-/// What is asked, and the answers that are known.
+/// The questions that outcomes answer, and the answers that are known.
 pub(crate) struct OutcomeCache {
-    asked: Asked,
-    /// By all but the final values, and by what these are read from.
-    outcomes: HashMap<(Outcome, Held), Arc<Outcome>>,
+    fields: OutcomeFields,
+    /// By everything but the final values, and by the entries that these are read from.
+    outcomes: HashMap<(Outcome, KeyContents), Arc<Outcome>>,
     answers: HashMap<Question, bool>,
 }
 
 impl OutcomeCache {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        Self { asked: Asked::of(scenario), outcomes: HashMap::new(), answers: HashMap::new() }
+        Self { fields: OutcomeFields::of(scenario), outcomes: HashMap::new(), answers: HashMap::new() }
     }
 
-    /// The counters that outcomes tell.
+    /// The counters that are part of outcomes.
     pub(crate) fn counters(&self) -> impl Iterator<Item = &String> {
-        self.asked.counters()
+        self.fields.counters()
     }
 }
 
 impl InProcess {
-    /// Asks the invariants that the last step may have changed; before the first step, all of them. `handled`: the keys
-    /// that something may have been done to.
+    /// Evaluates the invariants that the last step may have changed; before the first step, all of them.
+    /// `maybe_written`: the keys that the step may have written, even without effect.
     pub(crate) fn check_invariants(
         &mut self,
         node: &mut Node,
         touch: &mut StepFootprint,
-        handled: &[Arc<str>],
+        maybe_written: &[Arc<str>],
     ) -> Result<(), ExploreError> {
         let step = node.steps.checked_sub(1);
         for (n, watch) in Arc::clone(&self.watches).iter().enumerate() {
             let reads = watch.reads.as_ref();
-            let changed = reads.is_none_or(|reads| reads.changed_by(node.trail.last(), touch, handled));
+            let changed = reads.is_none_or(|reads| reads.changed_by(node.trail.last(), touch, maybe_written));
             if step.is_some() && !changed {
                 continue;
             }
-            touch.shows.push(n);
+            touch.invariants.push(n);
             let known = node.broken.iter().any(|broken| broken.invariant == watch.invariant);
-            if !known && self.is_so(n, watch, node)? {
+            if !known && self.holds(n, watch, node)? {
                 let ways = vec![step.into_iter().collect()];
                 node.broken.push(Broken { invariant: watch.invariant, ways });
             }
@@ -66,7 +66,12 @@ impl InProcess {
         Ok(())
     }
 
-    pub(crate) fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExploreError> {
+    pub(crate) fn holds(
+        &mut self,
+        n: usize,
+        watch: &WatchedInvariant,
+        node: &Node,
+    ) -> Result<bool, ExploreError> {
         let Some(reads) = &watch.reads else {
             let log = node.trail.log();
             return verdict::is_so(&self.scenario, &log, &watch.expr).map_err(ExploreError::Invariant);
@@ -81,7 +86,7 @@ impl InProcess {
             past: if reads.past.is_empty() {
                 Vec::new()
             } else {
-                self.past_of(&node.tracked, &node.keyspaces, node.now)?
+                self.described_history(&node.tracked, &node.keyspaces, node.now)?
             },
             over: if reads.ends { node.actors.are_over().collect() } else { Vec::new() },
             at: ends.then_some(node.now),
@@ -89,7 +94,7 @@ impl InProcess {
         if let Some(known) = self.cache.answers.get(&question) {
             return Ok(*known);
         }
-        let log = self.now(node, !reads.keys.is_empty())?;
+        let log = self.snapshot_log(node, !reads.keys.is_empty())?;
         let history = node.tracked.history();
         let holds = verdict::is_so_after(&self.scenario, &log, history, &watch.expr);
         let holds = holds.map_err(ExploreError::Invariant)?;
@@ -97,8 +102,9 @@ impl InProcess {
         Ok(holds)
     }
 
-    /// What was done to the keys of whose past an invariant asks, as far as it matters now or later: a text for each.
-    pub(crate) fn past_of(
+    /// The history of the keys whose past invariants read, as far as it matters now or later: a text for
+    /// each.
+    pub(crate) fn described_history(
         &mut self,
         tracked: &Tracked,
         keyspaces: &[Arc<Keyspace>],
@@ -116,9 +122,9 @@ impl InProcess {
         Ok(described.collect())
     }
 
-    /// A log of no more than what was counted at a node, who has come to an end and, where that is wanted, what the servers
-    /// hold there.
-    fn now(&mut self, node: &Node, states: bool) -> Result<Log, ExploreError> {
+    /// A log of only the counts at a node, the actors that have finished and, if `states` is set, what the
+    /// servers hold there.
+    fn snapshot_log(&mut self, node: &Node, states: bool) -> Result<Log, ExploreError> {
         let counted = |(counter, by): (&String, &i64)| EventKind::Counted {
             actor: ActorId(0),
             counter: counter.clone(),
@@ -137,8 +143,8 @@ impl InProcess {
         Ok(log)
     }
 
-    /// Each key on each server that is meant, as far as it lives.
-    fn entries(&self, node: &Node, keys: &[(String, Option<String>)]) -> Held {
+    /// Each key on each server that is meant, or `None` if it does not exist.
+    fn entries(&self, node: &Node, keys: &[(String, Option<String>)]) -> KeyContents {
         let servers = || self.servers.connections.iter().zip(&node.keyspaces);
         let found = keys.iter().flat_map(|(key, server)| {
             let meant =
@@ -151,23 +157,23 @@ impl InProcess {
         found.collect()
     }
 
-    /// What the order that ends here came to.
+    /// The ending of the order that leads to a node.
     pub(crate) fn ending_of(&mut self, node: &Node) -> Result<Ending, ExploreError> {
-        let asks = !self.cache.asked.values.is_empty();
+        let asks = !self.cache.fields.values.is_empty();
         let mut broken: Vec<Broken> = node.tracked.broken(&self.scenario).collect();
         broken.extend(node.broken.iter().cloned());
         let count = |counter: &str| node.tracked.counters.get(counter).copied();
         let unfinished = node.actors.unfinished();
         let outcome = Outcome {
             broken: Broken::names(&broken, &self.scenario),
-            ..self.cache.asked.without_values(&node.tracked.holding, count, unfinished)
+            ..self.cache.fields.without_values(&node.tracked.holding, count, unfinished)
         };
-        let key = (outcome, self.entries(node, &self.cache.asked.values));
+        let key = (outcome, self.entries(node, &self.cache.fields.values));
         let outcome = if let Some(known) = self.cache.outcomes.get(&key) {
             Arc::clone(known)
         } else {
-            let log = self.now(node, asks)?;
-            let values = self.cache.asked.values(&World::fold(&log, log.len()));
+            let log = self.snapshot_log(node, asks)?;
+            let values = self.cache.fields.values(&World::fold(&log, log.len()));
             let outcome = Arc::new(Outcome { values, ..key.0.clone() });
             self.cache.outcomes.insert(key, Arc::clone(&outcome));
             outcome

@@ -1,5 +1,6 @@
-//! Exploring with client processes, as in a lesson: for servers and operations whose state cannot be restored. Each node
-//! is reached from the beginning, and the replies on the way must be the same again.
+//! Exploration with client processes, as in a lesson, for servers and operations whose state cannot be
+//! restored. Each node is reached from the beginning, and the replies on the way must be the same as the
+//! first time.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -30,7 +31,7 @@ use crate::{
             Broken, Ending, ExploreError, Explorer, Pick, StateGraph, StepFootprint, Stuck,
             states::StateSpace,
         },
-        race::{Asked, Outcome, racer::Racer},
+        race::{Outcome, OutcomeFields, racer::Racer},
         session::{RunError, harness::SESSION_TIMEOUT_MS, setup, supervision::supervised},
     },
     text::Text,
@@ -46,7 +47,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// The order that leads there.
+    /// The order that leads to the node.
     pub(super) fn order(&self) -> Vec<Pick> {
         self.trail.steps().iter().map(|step| step.pick).collect()
     }
@@ -57,20 +58,21 @@ pub struct Processes {
     rules: Rules,
     racer: Racer,
     runtime: Handle,
-    /// Set to true, it calls off whatever is waited for.
-    off: watch::Sender<bool>,
-    /// The node whose state servers and clients are in; none before the first order.
-    here: Option<Trail>,
+    /// Set to true to cancel whatever is awaited.
+    cancelled: watch::Sender<bool>,
+    /// The node whose state servers and clients are in, or `None` before the first order.
+    current: Option<Trail>,
     pub(super) tally: Tally,
     steps: usize,
     pub(super) tracked: Tracked,
     commands: Commands,
     connections: HashMap<String, RespConnection>,
-    /// What programs from outside did so far.
+    /// What external programs have done so far.
     repeats: Repeats,
 }
 
-/// An order in which time passes so often in a row, and nobody makes a move, is cut: a program from outside may wait for ever.
+/// The number of steps in a row in which only time passes after which an order is cut: an external program
+/// may wait forever.
 const MOST_IDLE: usize = 100;
 
 impl Processes {
@@ -80,8 +82,8 @@ impl Processes {
             scenario: scenario.clone(),
             rules: rules.clone(),
             runtime: Handle::current(),
-            off: watch::Sender::new(false),
-            here: None,
+            cancelled: watch::Sender::new(false),
+            current: None,
             tally: Tally::new(scenario),
             steps: 0,
             tracked: Tracked::new(scenario),
@@ -109,51 +111,51 @@ impl Processes {
     fn begin_order(&mut self) -> Result<(), ExploreError> {
         (self.tally, self.steps, self.tracked) =
             (Tally::new(&self.scenario), 0, Tracked::new(&self.scenario));
-        if self.here.take().is_some() {
+        if self.current.take().is_some() {
             self.wait(async |racer| racer.finish_order().await)?;
         }
         if self.racer.needs_restart {
-            // The lab will be another one.
+            // The lab will be replaced.
             self.connections.clear();
         }
         self.wait(async |racer| racer.begin_order().await)?;
-        // Another lab has another director.
+        // A new lab has a new director.
         self.racer.director.leap = leap(&self.scenario);
-        self.racer.director.looks = asks_servers(&self.scenario);
-        self.see(0, &mut StepFootprint::default());
+        self.racer.director.observes = depends_on_servers(&self.scenario);
+        self.add_observed(0, &mut StepFootprint::default());
         self.repeats.begin();
         self.compare(0)
     }
 
-    /// Checks that programs from outside did what they did the first time, since this event.
+    /// Checks that external programs have done the same as the first time, since the event `from`.
     fn compare(&mut self, from: usize) -> Result<(), ExploreError> {
         if !self.scenario.is_attached() {
             return Ok(());
         }
         let director = &self.racer.director;
-        // Where time runs while they move, how much of it has passed is chance.
+        // Where time runs during moves, how much of it has passed is random.
         let exact = director.limits.jump;
         let events = &director.log().events()[from..];
         self.repeats.compare(&self.scenario, &director.actors, events, exact)
     }
 
-    /// Waits, in this thread, for something that is done with the clients; no longer than their lab is well and
-    /// somebody wants it.
+    /// Blocks this thread until some work with the clients is done. Fails when a process of the lab fails or
+    /// the exploration is cancelled meanwhile.
     fn wait<T>(&mut self, work: impl AsyncFnOnce(&mut Racer) -> Result<T, RunError>) -> Result<T, RunError> {
         let health = self.lab().health();
-        let mut off = self.off.subscribe();
+        let mut cancelled = self.cancelled.subscribe();
         self.runtime.block_on(async {
             tokio::select! {
                 biased;
                 done = supervised(&health, work(&mut self.racer)) => done,
                 // The sender is a field of this struct, so it is not dropped meanwhile.
-                _ = off.wait_for(|off| *off) => Err(RunError::CalledOff),
+                _ = cancelled.wait_for(|cancelled| *cancelled) => Err(RunError::Cancelled),
             }
         })
     }
 
     fn go_to(&mut self, node: &Node) -> Result<(), ExploreError> {
-        if self.here.as_ref().is_some_and(|here| here.is(&node.trail)) {
+        if self.current.as_ref().is_some_and(|current| current.is(&node.trail)) {
             return Ok(());
         }
         self.begin_order()?;
@@ -163,11 +165,11 @@ impl Processes {
                 step.must_match(&again, &self.scenario)?;
             }
         }
-        self.here = Some(node.trail.clone());
+        self.current = Some(node.trail.clone());
         Ok(())
     }
 
-    /// Who waits for time to pass, in the order in which that ends.
+    /// The actors that wait for time to pass, in the order in which their waits end.
     pub(super) fn waits(&self) -> Vec<ActorId> {
         let actors = &self.racer.director.actors;
         let mut waits: Vec<_> =
@@ -176,16 +178,16 @@ impl Processes {
         waits.into_iter().map(|(_, actor)| actor).collect()
     }
 
-    pub(super) fn is_called_off(&self) -> bool {
-        *self.off.borrow()
+    pub(super) fn is_cancelled(&self) -> bool {
+        *self.cancelled.borrow()
     }
 
-    /// What has happened in the current order.
+    /// The events of the current order so far.
     pub(super) fn log(&self) -> &Log {
         self.racer.director.log()
     }
 
-    /// Takes a step from the current node. Gives the replies.
+    /// Takes a step from the current node. Returns the replies.
     fn step(&mut self, pick: Pick, touch: &mut StepFootprint) -> Result<Vec<Event>, ExploreError> {
         let from = self.racer.director.log().len();
         let slow = self.situation().is_slow();
@@ -195,14 +197,14 @@ impl Processes {
             let words = self.wait(async |racer| racer.take_choice(&choice).await)?;
             self.repeats.step(pick, words);
         }
-        self.see(from, touch);
+        self.add_observed(from, touch);
         self.compare(from)?;
         let events = self.racer.director.log().events()[from..].iter();
         Ok(events.filter(|event| matches!(event.kind, EventKind::Replied { .. })).cloned().collect())
     }
 
-    /// Takes a step once more. How much later than another a wait ends depends on the machine where time runs while moves are made:
-    /// those end in a step that ended in it the first time.
+    /// Repeats a step. Where time runs during moves, how much later than another a wait ends depends on the
+    /// machine, so the waits that ended in this step the first time are made to end in it again.
     fn step_again(&mut self, step: &Step) -> Result<Vec<Event>, ExploreError> {
         let waits = |explorer: &Self| {
             let actors = &explorer.racer.director.actors;
@@ -223,7 +225,7 @@ impl Processes {
         Ok(again)
     }
 
-    /// What a move will touch, as far as its command says.
+    /// The footprint of a move, as far as its command tells.
     fn foresee(&mut self, actor: ActorId) -> Result<StepFootprint, ExploreError> {
         let director = &self.racer.director;
         let mut touch = StepFootprint { actor: Some(actor), ..StepFootprint::default() };
@@ -240,26 +242,26 @@ impl Processes {
             Some(Ok(Request::Command(Wire { command: Command::Flock { path, .. }, .. }))) => {
                 touch.writes.push(format!("{FILES} {path}").into());
             }
-            // What a script of a program from outside does is not known: only its beginning is.
+            // Only the beginning of an external program's script is known, and not what the script does.
             Some(Ok(Request::Command(Wire { command: Command::Script { .. }, .. })))
                 if stepper.program().outside =>
             {
                 touch.all = true;
             }
-            // Reading is seen by nobody; a change may notify whoever watches.
+            // A read affects nobody, while a change may notify watchers.
             Some(Ok(Request::Command(wire)))
                 if matches!(wire.command.access(), Some((_, Access::Read, _))) => {}
             Some(Ok(Request::Command(wire)))
                 if wire.command.product() == Some(Product::Redis) && !wire.command.listens() =>
             {
                 let replicated = self.scenario.lab().is_replicated();
-                // There time runs while a move is made, so waiting for replicas comes to its end.
+                // On replicated servers time runs during a move, so waiting for replicas ends.
                 if !(replicated && wire.command.is_redis("WAIT")) {
                     let name = operation_name(&self.scenario, actor, &operation.label);
                     self.foresee_redis(&wire, &name, &mut touch)?;
                 }
-                // Replicas follow when they can, and what they hold may be asked for: no two moves are sure to come to
-                // the same in either order.
+                // Replicas lag behind the master, and their contents may be read, so no two moves are sure to
+                // commute.
                 touch.all |= replicated;
             }
             _ => touch.all = true,
@@ -296,34 +298,34 @@ impl Processes {
         Ok(())
     }
 
-    /// Adds what a step turned out to touch besides.
-    fn see(&mut self, from: usize, touch: &mut StepFootprint) {
+    /// Adds what a step turned out to touch.
+    fn add_observed(&mut self, from: usize, touch: &mut StepFootprint) {
         for event in &self.racer.director.log().events()[from..] {
-            // Whoever waits inside a server may be woken by any move.
+            // An operation that waits inside a server may be unblocked by any move.
             let waits = matches!(event.kind, EventKind::Blocked { .. });
             touch.all |= waits || event.kind.actor().is_some_and(|actor| Some(actor) != touch.actor);
             self.tracked.take(self.steps, event, touch);
         }
-        // What an expression reads is not known here: any move may change it.
+        // What an expression reads is not known here, so any move may change it.
         if self.scenario.invariants.iter().any(|plan| matches!(plan.never, NeverPlan::That(_))) {
-            touch.shows.push(0);
+            touch.invariants.push(0);
         }
     }
 }
 
-/// What may be asked of an order without asking what servers were seen to hold.
-const TOLD_BY_CLIENTS: [&str; 10] =
+/// The functions of expressions that do not depend on observed server states.
+const KNOWN_FROM_CLIENTS: [&str; 10] =
     ["at", "before", "finished", "herd", "holders", "moves", "notified", "replies", "waited", "woken_by"];
 
-/// Whether anything that is asked of a scenario's orders depends on what servers were seen to hold.
-fn asks_servers(scenario: &Scenario) -> bool {
+/// Whether an invariant, an outcome or a metric of a scenario depends on observed server states.
+fn depends_on_servers(scenario: &Scenario) -> bool {
     let asks = |expr: &Expr| {
         let mut calls = expr.mentions().calls.into_iter();
-        calls.any(|call| !TOLD_BY_CLIENTS.contains(&call.function.as_str()))
+        calls.any(|call| !KNOWN_FROM_CLIENTS.contains(&call.function.as_str()))
     };
     let mut invariants = scenario.invariants.iter();
     invariants.any(|plan| matches!(&plan.never, NeverPlan::That(never) if asks(never)))
-        || !Asked::of(scenario).values.is_empty()
+        || !OutcomeFields::of(scenario).values.is_empty()
         || !scenario.loaded.lesson.metrics.is_empty()
 }
 
@@ -342,11 +344,11 @@ impl OnServers for Processes {
     }
 
     fn states(&mut self) -> Option<impl StateSpace> {
-        replayed_states::are_known(&self.scenario).then(|| ReplayedStates::new(self))
+        replayed_states::can_be_counted(&self.scenario).then(|| ReplayedStates::new(self))
     }
 
     fn one_by_one(&self) -> Option<Text> {
-        (!replayed_states::are_known(&self.scenario))
+        (!replayed_states::can_be_counted(&self.scenario))
             .then(|| one_by_one::because_of_processes(&self.scenario))
     }
 
@@ -354,10 +356,10 @@ impl OnServers for Processes {
         Ok(None)
     }
 
-    fn release(&self) -> Box<dyn Fn() + Send + Sync> {
-        let (off, health) = (self.off.clone(), self.lab().health());
+    fn unblocker(&self) -> Box<dyn Fn() + Send + Sync> {
+        let (cancelled, health) = (self.cancelled.clone(), self.lab().health());
         Box::new(move || {
-            off.send_replace(true);
+            cancelled.send_replace(true);
             health.kill_all();
         })
     }
@@ -372,7 +374,7 @@ impl Explorer for Processes {
 
     fn begin(&mut self) -> Result<Node, ExploreError> {
         self.begin_order()?;
-        self.here = Some(Trail::default());
+        self.current = Some(Trail::default());
         Ok(self.node(Trail::default()))
     }
 
@@ -392,7 +394,7 @@ impl Explorer for Processes {
         let runs_on = pick == Pick::Timer && !self.racer.director.limits.jump;
         let woken = before.into_iter().filter(|actor| runs_on && !after.contains(actor)).collect();
         let trail = node.trail.then_waking(pick, replies, woken);
-        self.here = Some(trail.clone());
+        self.current = Some(trail.clone());
         Ok((self.node(trail), touch))
     }
 
@@ -402,7 +404,7 @@ impl Explorer for Processes {
         let breaches = verdict::breaches(&self.scenario, log).map_err(ExploreError::Invariant)?;
         let expressions = breaches.into_iter().filter_map(|Breach { invariant, at, .. }| {
             let NeverPlan::That(_) = self.scenario.invariants[invariant].never else { return None };
-            // The step that an event belongs to: none where it is before the first.
+            // The step that an event belongs to, or `None` if it is before the first.
             let chosen = log.events()[..=at].iter().filter(|event| matches!(event.kind, EventKind::Chose(_)));
             let ways = vec![chosen.count().checked_sub(1).into_iter().collect()];
             Some(Broken { invariant, ways })

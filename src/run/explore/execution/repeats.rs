@@ -1,5 +1,6 @@
-//! Programs from outside do what they like. An order can be gone on from only where they do the same as before when the same
-//! moves are made again, so each is compared with what it did the first time, after every step.
+//! External programs need not be deterministic. An order can be continued only where they do the same as
+//! before when the same moves are repeated, so after every step each is compared with what it did the first
+//! time.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,28 +17,29 @@ use crate::{
     verdict::compare::RandomValues,
 };
 
-/// Waits that end so close together end at the same time: languages round them, and servers count milliseconds.
+/// Waits that end at most this far apart end at the same time: languages round them, and servers count
+/// milliseconds.
 const SAME_TIME_MS: u64 = 2;
 
-/// What came of the steps so far, by the steps that were taken.
+/// What actors did, by the steps that were taken.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     known: HashMap<Vec<Pick>, Vec<StepRecord>>,
-    /// The steps of the current order, and the same in words.
+    /// The steps of the current order, and their descriptions.
     steps: Vec<Pick>,
     words: Vec<String>,
-    /// What was drawn at random in the current order.
+    /// The random values of the current order.
     drawn: RandomValues,
-    /// How often in a row time has passed and nothing else was done.
+    /// The number of steps in a row up to now in which only time passed.
     idle: usize,
 }
 
-/// What an actor did in a step, and at last what it stands before.
-type StepRecord = (ActorId, Vec<What>);
+/// What an actor did in a step, and last, what it is about to do.
+type StepRecord = (ActorId, Vec<Action>);
 
-/// Commands and replies as texts in which what was drawn at random is told by a number.
+/// Commands and replies are texts in which random values are replaced by numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+enum Action {
     Answered(String),
     Believes(String, Belief),
     Asks(String),
@@ -49,7 +51,7 @@ enum What {
 }
 
 impl Repeats {
-    /// Another order begins.
+    /// Begins another order.
     pub(super) fn begin(&mut self) {
         self.steps.clear();
         self.words.clear();
@@ -57,20 +59,20 @@ impl Repeats {
         self.idle = 0;
     }
 
-    /// A step was taken.
+    /// Notes that a step was taken.
     pub(super) fn step(&mut self, pick: Pick, words: String) {
         self.idle = if pick.is_time() { self.idle + 1 } else { 0 };
         self.steps.push(pick);
         self.words.push(words);
     }
 
-    /// How often in a row time has passed and nothing else was done.
+    /// The number of steps in a row up to now in which only time passed.
     pub(super) fn idle(&self) -> usize {
         self.idle
     }
 
-    /// Takes in what happened since the last step. Fails where it is not what happened the first time. `exact`: whether waits
-    /// end at the same time again.
+    /// Notes what happened since the last step. Fails if it differs from the first time. `exact`: whether
+    /// waits must end at the same times again.
     pub(super) fn compare(
         &mut self,
         scenario: &Scenario,
@@ -79,58 +81,64 @@ impl Repeats {
         exact: bool,
     ) -> Result<(), ExploreError> {
         let mut now: Vec<StepRecord> = Vec::new();
-        // Programs run at the same time: in which order they are heard of is chance.
+        // Programs run concurrently, so the order in which their reports arrive is random.
         for actor in actors.ids() {
-            let mut told = Vec::new();
+            let mut actions = Vec::new();
             for event in events.iter().filter(|event| event.kind.actor() == Some(actor)) {
                 match &event.kind {
                     EventKind::Replied { label, reply, .. } => {
-                        told.push(What::Answered(self.answer(label, reply)));
+                        actions.push(Action::Answered(self.answer(label, reply)));
                     }
                     EventKind::Believes { lock, belief, .. } => {
-                        told.push(What::Believes(lock.clone(), *belief));
+                        actions.push(Action::Believes(lock.clone(), *belief));
                     }
                     _ => {}
                 }
             }
-            told.push(match actors[actor].state() {
+            actions.push(match actors[actor].state() {
                 State::Ready(operation) => {
                     let command = match &operation.verb {
                         PlannedVerb::Given(command) => command.to_string(),
                         _ => operation.label.clone(),
                     };
                     let command = self.drawn.without_random(&command);
-                    What::Asks(match &operation.on {
+                    Action::Asks(match &operation.on {
                         Some(server) if scenario.lab().servers().len() > 1 => {
                             format!("{command} at {server}")
                         }
                         _ => command,
                     })
                 }
-                State::InFlight { operation } => What::AwaitsReply(operation.label.clone()),
-                State::Finished => What::Finished,
-                State::Dead => What::GaveUp,
+                State::InFlight { operation } => Action::AwaitsReply(operation.label.clone()),
+                State::Finished => Action::Finished,
+                State::Dead => Action::GaveUp,
                 _ => match actors[actor].waits_until().filter(|_| exact) {
-                    Some(until) => What::WaitsUntil(until),
-                    None => What::Waits,
+                    Some(until) => Action::WaitsUntil(until),
+                    None => Action::Waits,
                 },
             });
-            now.push((actor, told));
+            now.push((actor, actions));
         }
         let Some(first) = self.known.get(&self.steps) else {
             self.known.insert(self.steps.clone(), now);
             return Ok(());
         };
         for ((actor, one), (_, other)) in first.iter().zip(&now) {
-            // Both end with what the actor stands before, so one that is longer differs before that.
+            // Both end with what the actor is about to do, so if one is longer they differ before that.
             if let Some((one, other)) = one.iter().zip(other).find(|(one, other)| !one.is_same(other)) {
-                return Err(self.strayed(scenario, *actor, one, other));
+                return Err(self.not_repeated(scenario, *actor, one, other));
             }
         }
         Ok(())
     }
 
-    fn strayed(&self, scenario: &Scenario, actor: ActorId, first: &What, again: &What) -> ExploreError {
+    fn not_repeated(
+        &self,
+        scenario: &Scenario,
+        actor: ActorId,
+        first: &Action,
+        again: &Action,
+    ) -> ExploreError {
         let name = &scenario.actors[actor.0 as usize].actor.name;
         let (first, again) = (first.text(), again.text());
         let order = self.order();
@@ -164,20 +172,22 @@ impl Repeats {
         ))
     }
 
-    /// The steps that were taken. Of many in a row in which only time passes, how many they are.
+    /// The steps that were taken. A series of steps in which only time passes is abbreviated and counted.
     fn order(&self) -> String {
-        let mut told: Vec<String> = Vec::new();
+        let mut actions: Vec<String> = Vec::new();
         let taken: Vec<(&Pick, &String)> = self.steps.iter().zip(&self.words).collect();
         for steps in taken.chunk_by(|(one, _), (other, _)| one.is_time() && other.is_time()) {
             match steps {
-                [(_, first), _, .., (_, last)] => told.push(format!("{first} … {last} (×{})", steps.len())),
-                few => told.extend(few.iter().map(|(_, words)| (*words).clone())),
+                [(_, first), _, .., (_, last)] => {
+                    actions.push(format!("{first} … {last} (×{})", steps.len()));
+                }
+                few => actions.extend(few.iter().map(|(_, words)| (*words).clone())),
             }
         }
-        told.join(" → ")
+        actions.join(" → ")
     }
 
-    /// A reply as a text.
+    /// A reply as a text without random values.
     fn answer(&mut self, label: &str, reply: &Arc<Reply>) -> String {
         match &*without_numbers(reply) {
             Reply::Value(Value::Array(children)) if label == "ls" => self.drawn.children(children),
@@ -186,7 +196,7 @@ impl Repeats {
     }
 }
 
-impl What {
+impl Action {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::WaitsUntil(until), Self::WaitsUntil(again)) => {

@@ -1,4 +1,4 @@
-//! Which commands cannot be explored, and why.
+//! The commands that cannot be explored, and why.
 
 use super::script;
 use crate::text::{Text, Words, both};
@@ -24,8 +24,9 @@ const AT_RANDOM: Words = Words::new(
     "它的回复是随机的，重新执行时就不同了",
 );
 
-/// Commands of a lesson with which an order cannot be carried out again, or not be gone back on; why; and whether scripts
-/// may not call them either, as far as the server itself lets them. What no lesson may send is not listed.
+/// Commands of lessons with which an order cannot be repeated or undone, why, and whether they are to be
+/// refused in scripts, too: the others, the server itself refuses there. Commands that no lesson may send are
+/// not listed.
 const REFUSED: &[(&str, Words, bool)] = &[
     ("HELLO CLIENT QUIT READONLY", CHANGES_THE_CONNECTION, false),
     ("SELECT SWAPDB MOVE", CHANGES_THE_CONNECTION, true),
@@ -44,18 +45,18 @@ const REFUSED: &[(&str, Words, bool)] = &[
 /// Arguments that name a moment of the calendar.
 const CALENDAR: &[&str] = &["EXAT", "PXAT", "ABSTTL"];
 
-/// Of these and of what is refused, what a script may name that asks for the time: it is told the order's, and what it makes
-/// of it is counted from there.
+/// Refused names that a script may nevertheless use if it asks for the time: it is told the order's time, and
+/// its moments are computed from that.
 const BY_THE_TIME: &[&str] = &["TIME", "EXPIREAT", "PEXPIREAT", "EXPIRETIME", "PEXPIRETIME", "EXAT", "PXAT"];
 
-/// What scripts may not call.
+/// The commands that scripts may not call.
 pub(crate) fn refused_in_scripts() -> impl Iterator<Item = &'static str> {
     let rows = REFUSED.iter().filter(|(.., in_scripts)| *in_scripts);
     rows.flat_map(|(names, ..)| names.split_ascii_whitespace())
 }
 
-/// Whether an order with a command can be carried out again. Gives why not. `tells_time`: whoever asks the server for its time
-/// is told the order's.
+/// Checks that an order with a command can be repeated. The error says why not. `tells_time`: whether `TIME`
+/// is answered with the order's time.
 pub(crate) fn replayable(name: &str, words: &[String], tells_time: bool) -> Result<(), Text> {
     if tells_time && name == "TIME" {
         return Ok(());
@@ -64,11 +65,11 @@ pub(crate) fn replayable(name: &str, words: &[String], tells_time: bool) -> Resu
     if let Some((_, why, _)) = row {
         return Err(why.text(&[]));
     }
-    odd_arguments(&[name], words.get(1..).unwrap_or_default(), false)
+    check_arguments(&[name], words.get(1..).unwrap_or_default(), false)
 }
 
-/// What commands cannot be explored with. Gives why.
-fn odd_arguments(names: &[&str], words: &[String], is_told_time: bool) -> Result<(), Text> {
+/// Checks that commands have no arguments that cannot be explored. The error says why.
+fn check_arguments(names: &[&str], words: &[String], is_told_time: bool) -> Result<(), Text> {
     let has = |wanted: &str| words.iter().any(|word| word.eq_ignore_ascii_case(wanted));
     let is_known = |word: &str| is_told_time && BY_THE_TIME.contains(&word);
     if let Some(word) = CALENDAR.iter().find(|word| has(word) && !is_known(word)) {
@@ -92,8 +93,8 @@ fn odd_arguments(names: &[&str], words: &[String], is_told_time: bool) -> Result
     Ok(())
 }
 
-/// Whether a script can be carried out again. Where one cannot see what it calls, no text in it may be the name of what it
-/// may not call, nor may an argument.
+/// Checks that a script can be repeated. If its calls cannot be determined, no string in it and no argument
+/// may be the name of a refused command.
 pub(crate) fn replayable_script(
     source: &str,
     calls: Option<&[script::Call]>,
@@ -120,11 +121,11 @@ pub(crate) fn replayable_script(
             "脚本里用了随机数，重新执行时未必相同"
         ));
     }
-    odd_arguments(&names, &texts, is_told_time)
+    check_arguments(&names, &texts, is_told_time)
         .map_err(|why| both!("its script: {why}", "它的脚本：{why}", why))
 }
 
-/// Why a script cannot be explored that calls this.
+/// Why a script that calls this command cannot be explored.
 pub(crate) fn in_script(name: &str) -> Text {
     both!(
         "its script calls `{name}`, which does not answer the same when it is made again",
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_again_says_why() {
+    fn a_refused_command_says_why() {
         for (command, why) in [
             ("RANDOMKEY", "random"),
             ("TIME", "calendar"),
@@ -162,7 +163,7 @@ mod tests {
         assert!(judged("return redis.call('TIME')[1]").is_ok());
         assert!(judged("local c = redis.call return c('TIME')").is_ok());
         assert!(judged("local c = redis.call return c('RANDOMKEY')").is_err());
-        // A moment that a script makes of the time that it was told is known; any other is not.
+        // A moment that a script computes from the time that it was told is known; any other is not.
         let until = "return redis.call('SET', KEYS[1], 1, 'NX', 'PXAT', redis.call('TIME')[1] * 1000 + 5)";
         assert!(judged(until).is_ok());
         assert!(judged("return redis.call('PEXPIREAT', KEYS[1], redis.call('TIME')[1] * 1000 + 5)").is_ok());

@@ -1,9 +1,9 @@
-//! The states of orders that are carried out with client processes. They cannot be put back, so each is gone on from once
-//! and reached again by an order that led to it.
+//! The states of orders that are carried out with client processes. They cannot be restored, so each is
+//! explored from only once, and reached again by an order that led to it.
 //!
-//! What processes and servers keep to themselves is not asked for. Two orders come to the same where each client has seen
-//! the same, and whatever changes servers was done in the same sequence: that decides what servers hold, whom they will
-//! notify, and what programs do next.
+//! The internal state of processes and servers is not inspected. Two orders lead to the same state if each
+//! client has seen the same, and whatever changes servers was done in the same sequence: that decides what
+//! servers hold, whom they will notify, and what programs do next.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -25,51 +25,52 @@ use crate::{
     log::{Access, ActorId, Choice, Command, Event, EventKind, Log, OpId, Product, Reply},
     run::explore::{
         Ending, ExploreError, Explorer, Layer, Pick,
-        growth::Ahead,
+        growth::SpaceProgress,
         search::is_shorter,
         states::{MOST_INVARIANTS, Permutation, Recurring, State, StateSpace, Step, Successors, id},
     },
     verdict::{self, key_history::KeyHistory},
 };
 
-/// What invariants may ask that depends on how the moves of several clients followed each other.
+/// The functions of invariants that depend on how the moves of several clients are interleaved.
 const OF_SEVERAL: [&str; 7] =
     ["before", "deleted_by_another", "metric_by", "orphaned", "renewed_by_another", "role", "woken_by"];
 
-// Where in a state what stands. From `CLIENTS` on there is one number for each actor.
+// The layout of a state. From `CLIENTS` on there is one number for each actor.
 const MOVES: usize = 0;
 const BROKEN: usize = 1;
 const SHARED: usize = 3;
 const CLIENTS: usize = 4;
 
-/// A state that is known.
+/// What is known of a state.
 struct Known {
-    /// An order that leads there.
+    /// A node in this state; its trail is an order that leads there.
     node: Node,
-    /// What may follow, and where that leads, as far as it was tried.
+    /// The possible steps, and the state that each leads to, or `None` if it was not taken yet.
     steps: Vec<(Pick, Option<State>)>,
-    /// Where nothing follows: what the order came to.
+    /// The ending of the order, if no step is possible.
     ending: Option<Ending>,
 }
 
 pub(crate) struct ReplayedStates<'x> {
     explorer: &'x mut Processes,
     known: HashMap<State, Known>,
-    /// What one client has seen, and all that belongs to none.
+    /// What each client has seen, and what belongs to none.
     texts: IndexSet<String>,
-    /// How many bytes these have.
+    /// The size of these texts in bytes.
     bytes: usize,
-    /// Whether no more steps are to be taken.
+    /// Whether to take no more steps.
     exhausted: bool,
-    /// How many steps are known, and how many of them were taken.
+    /// The number of known steps, and of those that were taken.
     steps: (usize, usize),
     layers: Vec<Layer>,
     shortest_of: BTreeMap<usize, Vec<Pick>>,
 }
 
-/// Whether orders are counted by these states: on ZooKeeper, of whose operations it is not known which of them commute.
-/// What a replica lacks is seen by nobody, nor when the lease of an etcd key ends, nor what a transaction sees of others.
-pub(super) fn are_known(scenario: &Scenario) -> bool {
+/// Whether orders are counted by these states: on ZooKeeper, for which it is not known which operations
+/// commute. Not possible with replicas, etcd or transactions: how far a replica lags, when the lease of an
+/// etcd key ends, and what a transaction sees of others cannot be observed.
+pub(super) fn can_be_counted(scenario: &Scenario) -> bool {
     let lab = scenario.lab();
     let is_seen = |part: &LabKind| !part.is_replicated() && part.product() != Product::Etcd;
     let is_zookeeper = |part: &LabKind| part.product() == Product::Zookeeper;
@@ -90,7 +91,7 @@ pub(super) fn are_known(scenario: &Scenario) -> bool {
             OF_SEVERAL.iter().any(|name| mentions.names(name))
         }
     });
-    // What a program from outside keeps to itself is not known.
+    // The internal state of an external program is not known.
     !scenario.is_attached()
         && lab.parts().iter().any(is_zookeeper)
         && lab.parts().iter().all(is_seen)
@@ -113,8 +114,8 @@ impl<'x> ReplayedStates<'x> {
         }
     }
 
-    /// The state in which clients and servers are now, at the end of an order.
-    fn state_here(&mut self, node: Node) -> Result<State, ExploreError> {
+    /// Returns the state in which clients and servers are now, at the end of an order, and makes it known.
+    fn current_state(&mut self, node: Node) -> Result<State, ExploreError> {
         let log = self.explorer.log();
         let scenario = &self.explorer.scenario;
         let mut broken = 0_u64;
@@ -128,7 +129,7 @@ impl<'x> ReplayedStates<'x> {
         let waits = self.explorer.waits();
         let mut state = vec![0; CLIENTS];
         state[MOVES] = id(self.explorer.tally.moves);
-        #[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
+        #[expect(clippy::cast_possible_truncation, reason = "the value is split into two halves")]
         let halves = (broken as u32, (broken >> 32) as u32);
         (state[BROKEN], state[BROKEN + 1]) = halves;
         let tracked = &self.explorer.tracked;
@@ -162,7 +163,7 @@ impl<'x> ReplayedStates<'x> {
         Ok(state)
     }
 
-    /// The number of a text.
+    /// Returns the number of a text.
     fn text(&mut self, text: String) -> u32 {
         let bytes = text.len();
         let (number, new) = self.texts.insert_full(text);
@@ -178,7 +179,7 @@ impl<'x> ReplayedStates<'x> {
             let Some(n) = untried else { return Ok(()) };
             let pick = self.known[&at].steps[n].0;
             node = self.explorer.take(&node, pick)?.0;
-            let to = self.state_here(node.clone())?;
+            let to = self.current_state(node.clone())?;
             if let Some(known) = self.known.get_mut(&at) {
                 known.steps[n].1 = Some(to.clone());
                 self.steps.1 += 1;
@@ -189,31 +190,31 @@ impl<'x> ReplayedStates<'x> {
 }
 
 impl StateSpace for ReplayedStates<'_> {
-    /// Each step takes milliseconds.
+    /// Small, because each step takes milliseconds.
     const ROUND: usize = 1;
 
     fn initial(&mut self) -> Result<State, ExploreError> {
         let node = self.explorer.begin()?;
-        self.state_here(node)
+        self.current_state(node)
     }
 
-    /// Goes on to the end of one order.
+    /// Continues to the end of one order.
     fn advance(&mut self, state: &[u32]) -> Result<bool, ExploreError> {
         if self.exhausted || self.known[state].steps.iter().all(|(_, to)| to.is_some()) {
             return Ok(false);
         }
         match self.walk(state) {
-            // What was walked by then stands.
-            Err(_) if self.explorer.is_called_off() => self.exhausted = true,
+            // The steps that were taken before the cancellation remain known.
+            Err(_) if self.explorer.is_cancelled() => self.exhausted = true,
             walked => walked?,
         }
         Ok(true)
     }
 
-    fn ahead(&self) -> Option<Ahead> {
-        #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+    fn progress(&self) -> Option<SpaceProgress> {
+        #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
         let done = self.steps.1 as f64 / self.steps.0.max(1) as f64;
-        Some(Ahead { done, layers: self.layers.clone(), shortest_of: self.shortest_of.clone() })
+        Some(SpaceProgress { done, layers: self.layers.clone(), shortest_of: self.shortest_of.clone() })
     }
 
     fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError> {
@@ -232,8 +233,9 @@ impl StateSpace for ReplayedStates<'_> {
     }
 
     fn recurring(&mut self, state: &[u32]) -> Recurring {
-        // What clients have seen only grows, and what is left of their waits depends on the machine: nothing comes again.
-        Recurring { state: state.into(), goes_on: false, disturbed: false }
+        // What clients have seen only grows, and the rest of their waits depends on the machine, so no state
+        // recurs.
+        Recurring { state: state.into(), has_moves_left: false, has_fault: false }
     }
 
     fn bytes(&self) -> usize {
@@ -259,22 +261,22 @@ impl StateSpace for ReplayedStates<'_> {
     }
 }
 
-/// About how many bytes one takes, with the events of its last step.
+/// The approximate size in bytes of a known state, with the events of its last step.
 const KNOWN_BYTES: usize = 4 << 10;
 
 /// What was seen in an order.
 struct Seen {
     by_actor: Vec<String>,
-    /// What belongs to no client: when time passed and faults were, what changed servers, who waits inside them, whom changes
-    /// woke.
+    /// What belongs to no client: when time passed and faults occurred, what changed servers, which actors
+    /// wait inside servers, and which actors were woken by changes.
     shared: String,
 }
 
 impl Seen {
     fn of(log: &Log, scenario: &Scenario) -> Self {
         let numbers = Numbers::of(log);
-        // Moves take what the machine needs for them, and wait for nothing: until time is let pass, or somebody stands still,
-        // it does not matter when something was.
+        // Moves take only the time that the machine needs, and wait for nothing: unless time is allowed to
+        // pass, or a process is frozen, the times of events do not matter.
         let passes = |kind: &EventKind| matches!(kind, EventKind::Chose(choice) if !is_move(choice));
         let timed = log.events().iter().any(|event| passes(&event.kind));
         let mut by_actor = vec![String::new(); scenario.actors.len()];
@@ -324,19 +326,19 @@ fn is_zookeeper(command: &Command) -> bool {
     command.product() == Some(Product::Zookeeper)
 }
 
-/// Whether a command may have changed a server or a lock: ZooKeeper does nothing of what it refuses.
+/// Whether a command may have changed a server or a lock. ZooKeeper changes nothing when it returns an error.
 fn changes(command: &Command, reply: &Reply) -> bool {
     let reads = matches!(command.access(), Some((_, Access::Read, _)));
     let refused = is_zookeeper(command) && matches!(reply, Reply::Error { .. });
     !reads && !refused
 }
 
-/// What ZooKeeper's numbers mean: it numbers all that is ever written, so they differ each time, and only which is smaller
-/// counts; and sessions, which belong to clients.
+/// The meaning of ZooKeeper's numbers. It numbers every write, so these numbers differ in each run and only
+/// their order counts. Session ids stand for clients.
 struct Numbers {
-    /// By session: whose it is, and which of all.
+    /// By session id: the server, the actor and a running number.
     sessions: HashMap<i64, String>,
-    /// By number, how many smaller ones were seen.
+    /// By number: how many smaller ones were seen.
     ranks: HashMap<i64, usize>,
 }
 
@@ -363,9 +365,10 @@ impl Numbers {
         Self { sessions, ranks }
     }
 
-    /// An event without its operation's number, which is the log's, and with the meaning of ZooKeeper's numbers.
+    /// Describes an event without the id of its operation, which belongs to the log, and with the meaning of
+    /// ZooKeeper's numbers.
     fn described(&self, kind: &EventKind, of_zookeeper: bool, timed: bool) -> String {
-        // Events are written to recordings the same way.
+        // The same format as in recordings.
         let mut event = serde_json::to_value(kind).unwrap_or_default();
         if let Some(fields) = event.as_object_mut() {
             fields.remove("op");
@@ -387,7 +390,7 @@ impl Numbers {
     }
 }
 
-/// Goes through the fields whose numbers differ each time.
+/// Visits the fields whose numbers differ in each run.
 fn each_number(value: &mut Value, visit: &mut impl FnMut(&mut Value)) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What may be chosen next in an order.
+//! The steps that may be chosen next in an order.
 
 use crate::{
     lesson::{Scenario, plan::PlannedOperation},
@@ -7,30 +7,30 @@ use crate::{
     run::explore::{Pick, Stuck},
 };
 
-/// Which steps an order may have. Clients and servers are told by their numbers.
+/// The steps that an order may have. Clients and servers are given by index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// An order is cut after so many moves.
+    /// The number of moves after which an order is cut.
     pub moves: usize,
-    /// An order has no more faults.
+    /// The most faults of an order.
     pub faults: usize,
-    /// How often time may pass although somebody could move.
+    /// How often time may pass although an actor could move.
     pub slow: usize,
     pub crash: Vec<usize>,
-    /// The clients that may be stopped for a while.
+    /// The clients that may be frozen for a while.
     pub freeze: Vec<usize>,
-    /// The clients that may not hear of what a server has done for them.
+    /// The clients that may miss the reply to a command that a server has carried out.
     pub lose_reply: Vec<usize>,
-    /// The links that may be cut for a while: client and server.
+    /// The links that may be cut for a while, as client and server.
     pub cut: Vec<(usize, usize)>,
-    /// The servers that may be killed and started again.
+    /// The servers that may be killed and restarted.
     pub restart: Vec<usize>,
-    /// The servers whose clock may be set ahead, and by how many milliseconds.
+    /// The servers whose clocks may be set ahead, and by how many milliseconds.
     pub skew: Vec<(usize, i64)>,
 }
 
 impl Rules {
-    /// Whether any fault befalls what only programs in Lockstep's own process can be told of.
+    /// Whether there is any fault that only programs inside Lockstep can be subjected to.
     pub(crate) fn need_restorable_servers(&self) -> bool {
         !(self.lose_reply.is_empty()
             && self.cut.is_empty()
@@ -39,23 +39,23 @@ impl Rules {
     }
 }
 
-/// `A.acquire`.
+/// The name of an operation: `A.acquire`.
 pub(crate) fn operation_name(scenario: &Scenario, actor: ActorId, label: &str) -> String {
     format!("{}.{label}", scenario.actors[actor.0 as usize].actor.name)
 }
 
-/// The number of the server that an operation goes to: the first, where it names none.
+/// The index of the server that an operation goes to: the first, if it names none.
 pub(crate) fn server_of(scenario: &Scenario, operation: &PlannedOperation) -> usize {
     let named = operation.on.as_deref();
     named.and_then(|on| scenario.lab().servers().iter().position(|server| *server == on)).unwrap_or(0)
 }
 
-/// What faults have done to a client.
+/// The effects of faults on a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ClientState {
     pub(crate) frozen: bool,
     pub(crate) crashed: bool,
-    /// The servers to which its link is cut: a bit each.
+    /// The servers to which the client's link is cut, one bit each.
     pub(crate) cut: u32,
 }
 
@@ -65,13 +65,13 @@ impl ClientState {
     }
 }
 
-/// What an order has had so far that its rules count.
+/// What the rules count in an order so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) moves: usize,
     pub(crate) faults: usize,
     pub(crate) slow: usize,
-    /// The servers whose clocks are wrong: a bit each.
+    /// The servers whose clocks are wrong, one bit each.
     pub(crate) skewed: u32,
     pub(crate) clients: Vec<ClientState>,
 }
@@ -82,7 +82,7 @@ impl Tally {
         Self { clients: vec![ClientState::default(); scenario.clients.len()], ..Self::default() }
     }
 
-    /// Adds a step. `slow`: somebody could have moved.
+    /// Adds a step. `slow`: whether an actor could have moved.
     pub(crate) fn add(&mut self, pick: Pick, slow: bool) {
         let (time, fault) = match pick {
             Pick::Move(_) | Pick::Thaw(_) | Pick::Mend(..) => (false, false),
@@ -105,17 +105,18 @@ impl Tally {
         }
     }
 
-    /// What faults have done to an actor's client.
+    /// The effects of faults on an actor's client.
     pub(crate) fn of(&self, scenario: &Scenario, actor: ActorId) -> ClientState {
         let n = actor.0 as usize;
         let client = scenario.clients.iter().position(|plan| plan.actors.contains(&n));
         client.map_or_else(ClientState::default, |client| self.clients[client])
     }
 
-    /// Why somebody has not got to the end whom no fault has killed, where nothing more can happen.
+    /// Where nothing more can happen: why an actor that no fault has crashed did not finish, or `None` if all
+    /// did.
     pub(crate) fn stuck(&self, scenario: &Scenario, actors: &Actors) -> Option<Stuck> {
         let left = actors.ids().filter(|actor| !self.of(scenario, *actor).crashed);
-        // What the end of such a session brings about is not known.
+        // The effects of the end of a crashed client's session are not known.
         let lasts =
             scenario.lab().has(Product::Zookeeper) && self.clients.iter().any(|client| client.crashed);
         let why = left.filter_map(|actor| match actors[actor].state() {
@@ -128,28 +129,28 @@ impl Tally {
         why.max()
     }
 
-    /// Whether an actor's client is not stopped.
+    /// Whether an actor's client is not frozen.
     pub(crate) fn runs(&self, scenario: &Scenario, actor: ActorId) -> bool {
         !self.of(scenario, actor).frozen
     }
 }
 
-/// Who can do what at a point of an order.
+/// What can be done at a point of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Situation {
     tally: Tally,
-    /// With the server that each would ask, and its client.
+    /// The actors that can move, each with the server of its next operation, and its client.
     able: Vec<(ActorId, usize, usize)>,
-    /// Whether anybody waits for time to pass.
+    /// Whether any actor waits for time to pass.
     timer: bool,
-    /// How many milliseconds must pass until the next key ends.
+    /// How many milliseconds a `Pass` must last for the next key to expire.
     expiry: Option<u64>,
-    /// The clients that have not come to the end of their programs.
+    /// The clients whose programs have not ended.
     busy: Vec<usize>,
 }
 
 impl Situation {
-    /// `ends`: whether some server ends somebody's wait inside it when its time has come.
+    /// `ends`: whether a server will end an actor's wait inside it when its time has come.
     pub(crate) fn new(actors: &Actors, scenario: &Scenario, tally: &Tally, ends: bool) -> Self {
         let runs = |actor| tally.runs(scenario, actor);
         let clients = scenario.clients.iter().enumerate();
@@ -173,20 +174,21 @@ impl Situation {
         Self { expiry, ..self }
     }
 
-    /// Whether somebody could still move when the bound is reached.
+    /// Whether the bound on moves is reached although an actor could still move.
     pub(crate) fn is_cut(&self, rules: &Rules) -> bool {
         self.tally.moves >= rules.moves && !self.able.is_empty()
     }
 
-    /// Whether time that passes now passes although somebody could move.
+    /// Whether an actor could move, so that a step in which time passes counts as slow.
     pub(crate) fn is_slow(&self) -> bool {
         !self.able.is_empty()
     }
 
-    /// What may be chosen: moves first. Time passes when nobody can move, and otherwise as often as may be: to the end of the
-    /// next wait, or of the next key. At any time there may be a fault, as long as there were not too many. Whoever is
-    /// stopped may run again at any time after, and does when nothing else can happen; a link that is cut may be mended.
-    /// After the last move nothing is chosen any more.
+    /// The steps that may be chosen, moves first. Time passes when no actor can move, and otherwise as often
+    /// as the rules allow: to the end of the next wait, or of the next key. A fault may occur at any time
+    /// until there have been as many as allowed. A frozen client may run again at any later time, and does
+    /// when nothing else can happen; a cut link may be mended. After the last move nothing is chosen any
+    /// more.
     pub(crate) fn picks(&self, rules: &Rules) -> Vec<Pick> {
         if self.is_cut(rules) {
             return Vec::new();
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn time_passes_only_when_nobody_can_move_or_somebody_may_be_slow() {
+    fn time_passes_only_when_no_actor_can_move_or_one_may_be_slow() {
         assert_eq!(situation().picks(&rules()), [Pick::Move(A), Pick::Freeze(1)]);
         let mut slow = situation();
         let rules_of_slow = Rules { slow: 1, ..rules() };
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_faults_than_may_be_and_whoever_is_stopped_runs_again() {
+    fn faults_are_limited_and_a_frozen_client_is_thawed() {
         let mut stopped = situation();
         stopped.tally.add(Pick::Freeze(1), false);
         assert_eq!(stopped.picks(&rules()), [Pick::Move(A), Pick::Thaw(1)]);

@@ -1,12 +1,12 @@
-//! Which commands a Lua script calls, and on which keys, read off its text. Only what is sure is said: where a script
-//! may reach Redis in another way than by `redis.call('NAME', …)`, nothing is.
+//! The commands that a Lua script calls, and on which keys, determined from its text. Only what is certain is
+//! reported: for a script that may reach Redis in another way than by `redis.call('NAME', …)`, nothing.
 
 /// A call in a script: `redis.call('SET', KEYS[1], 1)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// In capitals.
+    /// The name of the command, in capitals.
     pub(crate) name: String,
-    /// Of each argument, whether it is one of the keys that the script was given, `KEYS[n]`, and nothing else.
+    /// Whether each argument is one of the keys that the script was given, `KEYS[n]`, and nothing else.
     pub(crate) are_keys: Vec<bool>,
 }
 
@@ -14,24 +14,24 @@ pub(crate) struct Call {
 enum Token<'s> {
     /// A name, a keyword or a number.
     Word(&'s str),
-    /// A text in quotes, as it is written between them.
+    /// A string in quotes, as it is written between them.
     Text(&'s str),
     Sign(char),
 }
 
-/// Names with which a script could reach Redis, or change what `redis` and `KEYS` mean, without saying so.
+/// Names with which a script could reach Redis, or redefine `redis` and `KEYS`, without a visible call.
 const BACK_DOORS: &[&str] =
     &["_G", "getfenv", "setfenv", "load", "loadstring", "loadfile", "dofile", "require", "debug", "server"];
 
-/// What else of `redis` a script may use.
+/// The other fields of `redis` that a script may use.
 const HARMLESS: &[&str] = &["error_reply", "status_reply", "sha1hex", "log"];
 
-/// All calls of a script; `None` where one cannot be sure to see all. Where a script does more with `KEYS` than to name a
-/// call's key, they may not be what it was given, and no argument is said to be one.
+/// Returns all calls of a script, or `None` if some might be missed. If a script uses `KEYS` other than as
+/// the key of a call, `KEYS` may have been changed, and no argument counts as a key.
 pub(crate) fn calls(source: &str) -> Option<Vec<Call>> {
     let tokens = tokens(source)?;
     let mut found = Vec::new();
-    // Where `KEYS` stands as the key of a call.
+    // The positions at which `KEYS` is the key of a call.
     let mut keys = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -47,7 +47,7 @@ pub(crate) fn calls(source: &str) -> Option<Vec<Call>> {
             _ => {}
         }
     }
-    // Anywhere else it might be given another name, or another value.
+    // Anywhere else, `KEYS` might be aliased or assigned to.
     let elsewhere = tokens.iter().enumerate().any(|(at, token)| {
         let counted = at > 0 && tokens[at - 1] == Token::Sign('#');
         *token == Token::Word("KEYS") && !counted && !keys.contains(&at)
@@ -60,7 +60,7 @@ pub(crate) fn calls(source: &str) -> Option<Vec<Call>> {
     Some(found)
 }
 
-/// The call whose parenthesis opens at a place. Notes where it names keys.
+/// Parses the call whose parenthesis opens at a position. Adds the positions of its keys to `keys`.
 fn call(tokens: &[Token<'_>], open: usize, keys: &mut Vec<usize>) -> Option<Call> {
     if tokens.get(open) != Some(&Token::Sign('(')) {
         return None;
@@ -96,7 +96,8 @@ fn call(tokens: &[Token<'_>], open: usize, keys: &mut Vec<usize>) -> Option<Call
     (depth == 0 && is_name).then(|| Call { name: name.to_ascii_uppercase(), are_keys: are_keys.collect() })
 }
 
-/// The tokens without comments; `None` where a quote is not closed, or brackets are used as quotes.
+/// Returns the tokens without comments, or `None` if a quote is not closed or long brackets are used as
+/// quotes.
 fn tokens(source: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = source;
@@ -130,7 +131,7 @@ fn tokens(source: &str) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-/// What follows a comment, given what follows its `--`.
+/// Returns what follows a comment, given what follows its `--`.
 fn after_comment(comment: &str) -> Option<&str> {
     if let Some(inner) = comment.strip_prefix('[') {
         let level = inner.len() - inner.trim_start_matches('=').len();
@@ -143,7 +144,8 @@ fn after_comment(comment: &str) -> Option<&str> {
     Some(comment.find('\n').map_or("", |end| &comment[end..]))
 }
 
-/// The texts in quotes of a script, in capitals, comments and all: more rather than fewer.
+/// Returns the quoted strings of a script, in capitals. If it cannot be tokenized, returns all its words,
+/// comments included: too many rather than too few.
 pub(crate) fn quoted(source: &str) -> Vec<String> {
     let by_tokens = tokens(source).map(|tokens| {
         let texts = tokens.into_iter().filter_map(|token| match token {
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_hide_a_call_is_not_read() {
+    fn a_script_that_may_hide_a_call_has_none() {
         for source in [
             "local call = redis.call return call('GET', 'n')",
             "return redis['call']('GET', 'n')",
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_may_be_others_are_none() {
+    fn keys_that_may_be_changed_do_not_count() {
         for source in [
             "KEYS[1] = 'n' return redis.call('GET', KEYS[1])",
             "local k = KEYS k[1] = 'n' return redis.call('GET', KEYS[1])",
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_found_wherever_they_stand() {
+    fn quoted_strings_are_found_in_any_script() {
         assert_eq!(quoted("local c = redis.call; c('time') -- 'it"), ["TIME"]);
         assert!(quoted("x = [[time]]").contains(&"TIME".to_owned()));
     }

@@ -1,7 +1,8 @@
-//! The servers of orders that are explored in process: commands are sent one by one, and what a server held is restored.
+//! The servers of orders that are explored in process: sends commands one by one, and restores what a server
+//! held.
 //!
-//! The order's time is not the clock's, which never goes back: going back only means that the same clock now stands for
-//! an earlier time of the order, and that keys with an expiry are made anew.
+//! The order's time is not the clock's, which never goes back. When an order goes back, the same clock only
+//! stands for an earlier time of the order, and keys with an expiry are created anew.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -13,7 +14,7 @@ use tokio::runtime::Handle;
 use super::{
     asked_time,
     commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
-    keyspace::{self, Keyspace, Known},
+    keyspace::{self, Interner, Keyspace},
     replayable,
 };
 use crate::{
@@ -28,22 +29,22 @@ use crate::{
     },
 };
 
-/// What a connection has of a transaction that is not over.
+/// The state of an unfinished transaction on a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// The keys that it watches, and whether each was there when it began to.
+    /// The watched keys, and whether each existed when the watch began.
     watched: BTreeMap<String, bool>,
-    /// Whether something has been done to one of them since.
+    /// Whether a watched key has been written since.
     touched: bool,
-    /// The commands that wait since MULTI.
+    /// The commands that were queued since `MULTI`.
     pub(crate) queued: Option<Vec<Vec<String>>>,
 }
 
-/// The same of all connections of an actor that have something of one, by server.
+/// The unfinished transactions of an actor's connections, by server.
 pub(crate) type Transactions = BTreeMap<usize, Arc<Pending>>;
 
 impl Pending {
-    /// Whether anything that is done to keys may yet matter to it.
+    /// Whether a write to a key may still matter to the transaction.
     pub(crate) fn is_watching(&self) -> bool {
         !self.watched.is_empty() && !self.touched
     }
@@ -67,24 +68,24 @@ impl Pending {
         self.touched = true;
     }
 
-    /// Whether `EXEC` does nothing: something was done to a key, or one has ended.
+    /// Whether `EXEC` does nothing: a watched key was written, or has expired.
     fn fails(&self, there: impl Fn(&str) -> bool) -> bool {
         self.touched || self.watched.iter().any(|(key, was_there)| *was_there && !there(key))
     }
 }
 
-/// A key that is nobody's: what is done to it is seen by whoever watches it.
+/// A key that belongs to nobody. Writing it makes transactions that watch it fail.
 const TOUCHED: &str = "lockstep:touched";
-/// When it is known of more keyspaces what they look like, that is all forgotten.
-const MOST_SEEN: usize = 10_000;
+/// The most keyspaces whose observed states are cached. Beyond that, the cache is cleared.
+const MOST_CACHED: usize = 10_000;
 
 /// A server, and what it is known to hold.
 pub(crate) struct Connection {
     pub(crate) name: String,
     resp: RespConnection,
-    /// The script that reads everything.
+    /// The SHA of the script that reads everything.
     look: String,
-    /// With the number of times that the order's time had gone back by then.
+    /// The keyspace, and how often the order's time had gone back when it was read.
     holds: Option<(Arc<Keyspace>, u64)>,
 }
 
@@ -106,26 +107,26 @@ impl Connection {
     }
 }
 
-/// A connection of an actor's own, for a transaction, and what it has of one; nothing where keys are watched, because putting
-/// keys back is seen there.
+/// A connection of an actor's own for transactions, and the transaction that it is in. The latter is `None`
+/// if keys are watched, because restoring keys counts as writing them.
 struct Transacting {
     resp: RespConnection,
-    has: Option<Arc<Pending>>,
+    transaction: Option<Arc<Pending>>,
 }
 
-/// Who sends a command from where.
+/// The sender of a command, and the node at which it is sent.
 pub(crate) struct Sender<'p> {
     pub(crate) server: usize,
     pub(crate) actor: ActorId,
-    /// Its operation: `A.acquire`.
+    /// The name of its operation: `A.acquire`.
     pub(crate) operation: &'p str,
     pub(crate) keyspaces: &'p [Arc<Keyspace>],
     pub(crate) at: LessonTime,
-    /// By how many milliseconds the server's clock is ahead.
+    /// How many milliseconds the server's clock is ahead.
     pub(crate) ahead_ms: i64,
-    /// What the actor's connection to that server has of a transaction.
+    /// The unfinished transaction on the actor's connection to the server.
     pub(crate) pending: &'p Pending,
-    /// The others, and the actor itself, who watch keys there.
+    /// All actors that watch keys on the server, this one included.
     pub(crate) watching: &'p [(ActorId, Arc<Pending>)],
 }
 
@@ -136,14 +137,14 @@ pub(crate) struct Servers {
     pub(crate) connections: Vec<Connection>,
     transacting: HashMap<(ActorId, usize), Transacting>,
     commands: Commands,
-    known: Known,
+    known: Interner,
     setup: Vec<Wire>,
-    /// Whether a place's keys are put back.
+    /// Whether the keys of a node are restored.
     share: bool,
     /// The order's time.
     now: LessonTime,
-    /// How often it has gone back.
-    backs: u64,
+    /// How often the order's time has gone back.
+    times_back: u64,
     states: HashMap<Arc<Keyspace>, HashMap<usize, ServerState>>,
 }
 
@@ -164,7 +165,7 @@ impl Servers {
             let address = setup::address(&lab, &info.name);
             let name = info.name.clone();
             let password = lab.password().map(str::to_owned);
-            // It blocks its thread until the server answers, or is gone with the lab.
+            // This blocks its thread until the server answers, or is gone with the lab.
             let open = move || Connection::open(info.name, &address, password.as_deref());
             let opened = tokio::task::spawn_blocking(open);
             let connection =
@@ -172,7 +173,7 @@ impl Servers {
             connections.push(connection.await?);
         }
         Ok(Self {
-            // They have been carried out once, so nothing is left out.
+            // All of them have been carried out once, so none is left out here.
             setup: setup::wires(scenario, &first).filter_map(|wire| wire.ok().flatten()).collect(),
             lab,
             clock,
@@ -180,10 +181,10 @@ impl Servers {
             connections,
             transacting: HashMap::new(),
             commands: Commands::with_server_time(),
-            known: Known::default(),
+            known: Interner::default(),
             share,
             now: LessonTime::ZERO,
-            backs: 0,
+            times_back: 0,
             states: HashMap::new(),
         })
     }
@@ -192,7 +193,7 @@ impl Servers {
         &self.connections[server].name
     }
 
-    /// A keyspace without what is over by then.
+    /// Returns a keyspace without the keys that have expired by `at`.
     pub(crate) fn living(&mut self, keyspace: &Arc<Keyspace>, at: LessonTime) -> Arc<Keyspace> {
         self.known.living(keyspace, at)
     }
@@ -213,17 +214,18 @@ impl Servers {
         self.commands.look_up(&mut self.connections[server].resp, wire)
     }
 
-    /// Moves the order's time. The clock follows forward; that it went back is only remembered.
+    /// Sets the order's time. The clock follows forward; going back is only counted.
     fn set_time(&mut self, at: LessonTime) -> Result<(), ExploreError> {
         if at > self.now {
             self.clock.jump(at.since(self.now)).map_err(RunError::from)?;
         }
-        self.backs += u64::from(at < self.now);
+        self.times_back += u64::from(at < self.now);
         self.now = at;
         Ok(())
     }
 
-    /// Adds what is needed to make a server hold this. Gives how many answers come before others.
+    /// Queues the commands that make a server hold a keyspace. Returns the number of their answers, which
+    /// come first.
     fn restore(
         &mut self,
         server: usize,
@@ -234,24 +236,24 @@ impl Servers {
             return Ok(0);
         }
         let there = self.connections[server].holds.clone();
-        if let Some((holds, backs)) = &there
+        if let Some((holds, times_back)) = &there
             && holds == wanted
-            && (*backs == self.backs || !wanted.has_ends())
+            && (*times_back == self.times_back || !wanted.has_ends())
         {
-            self.connections[server].holds = Some((Arc::clone(wanted), self.backs));
+            self.connections[server].holds = Some((Arc::clone(wanted), self.times_back));
             return Ok(0);
         }
         let mut before = at;
         if wanted.ends_now(at) {
-            // It can only be made while it has time left.
+            // The key can only be created while it has time left.
             before = LessonTime::from_millis(at.as_millis() - 1);
             self.set_time(before)?;
         }
-        let shifted = there.as_ref().is_none_or(|(_, backs)| *backs != self.backs);
+        let shifted = there.as_ref().is_none_or(|(_, times_back)| *times_back != self.times_back);
         let connection = &mut self.connections[server];
         let now = there.as_ref().map(|(holds, _)| holds.as_ref());
-        let commands = wanted.put_back(&mut connection.resp, now, shifted, (at, before));
-        connection.holds = Some((Arc::clone(wanted), self.backs));
+        let commands = wanted.restore_commands(&mut connection.resp, now, shifted, (at, before));
+        connection.holds = Some((Arc::clone(wanted), self.times_back));
         if before == at {
             return Ok(commands);
         }
@@ -260,7 +262,7 @@ impl Servers {
         Ok(0)
     }
 
-    /// Sends what was added, if anything was.
+    /// Sends the queued commands, if there are any.
     fn flush(&mut self, server: usize, commands: usize) -> Result<(), ExploreError> {
         if commands == 0 {
             return Ok(());
@@ -270,7 +272,7 @@ impl Servers {
         done.map_err(|why| self.lost(server, why))
     }
 
-    /// Sends a command at a place.
+    /// Sends a command at a node.
     pub(crate) fn send(
         &mut self,
         from: &Sender<'_>,
@@ -283,7 +285,7 @@ impl Servers {
             let (reply, holds) = self.send_unwatched(from, wire, footprint)?;
             return Ok(Sent { reply, holds, touched: Vec::new() });
         }
-        // Whether it does something to a key that somebody watches, the server says.
+        // The server decides whether the command writes a key that an actor watches.
         let before = self.restore(from.server, &from.keyspaces[from.server], from.at)?;
         self.flush(from.server, before)?;
         for (actor, pending) in from.watching {
@@ -329,7 +331,7 @@ impl Servers {
         if footprint.opaque {
             connection.resp.push(COUNTS);
         }
-        // What a command may write it names, so that is all that needs to be looked at.
+        // A command names the keys that it may write, so only those need to be read.
         let named = footprint.keys.as_ref().filter(|_| looks);
         let keys = || {
             let cells = named.into_iter().flat_map(|keys| keys.iter());
@@ -348,7 +350,7 @@ impl Servers {
             answer.done().map_err(|why| self.lost(server, why))?;
         }
         let counted = footprint.opaque.then(|| answers.next()).flatten().map(counts);
-        let reply = answers.next().map_or_else(none, Answer::into_reply);
+        let reply = answers.next().map_or_else(no_answer, Answer::into_reply);
         if let Some(counted) = counted {
             check_calls(from, wire, &counted, &answers.next().map(counts).unwrap_or_default())?;
         }
@@ -363,7 +365,7 @@ impl Servers {
 
     fn holds(&mut self, server: usize, keyspace: Keyspace) -> Arc<Keyspace> {
         let holds = self.known.intern(keyspace);
-        self.connections[server].holds = Some((Arc::clone(&holds), self.backs));
+        self.connections[server].holds = Some((Arc::clone(&holds), self.times_back));
         holds
     }
 
@@ -372,7 +374,7 @@ impl Servers {
         Ok(self.holds(server, keyspace))
     }
 
-    /// What a server holds now.
+    /// Reads what a server holds now.
     pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExploreError> {
         let connection = &mut self.connections[server];
         let answer = connection.resp.ask_one(["EVALSHA", &connection.look, "0"]);
@@ -380,8 +382,8 @@ impl Servers {
         self.read(server, answer)
     }
 
-    /// A transaction belongs to a connection, so whoever has one gets a connection of its own; and coming back to a
-    /// place in the middle of one queues again what was queued.
+    /// Sends a command of a transaction over a connection of the actor's own, because a transaction belongs
+    /// to a connection. Returning to a node in the middle of a transaction queues its commands again.
     fn send_in_transaction(
         &mut self,
         from: &Sender<'_>,
@@ -394,11 +396,11 @@ impl Servers {
             let before = self.restore(server, &from.keyspaces[server], from.at)?;
             self.flush(server, before)?;
         }
-        let there = |key: &str| is_there(&from.keyspaces[server], key, from.at);
-        // A command that waits is looked at by the server, and nothing else.
+        let there = |key: &str| key_exists(&from.keyspaces[server], key, from.at);
+        // Until `EXEC` the server only checks commands and queues them.
         let fails = ends && from.pending.fails(there);
         let transacting = self.transacting(from.actor, server)?;
-        let before = transacting.bring_to(from, ends, fails);
+        let before = transacting.queue_transaction(from, ends, fails);
         push(&mut transacting.resp, wire, from.at, from.ahead_ms);
         let queued = from.pending.queued.iter().flatten();
         let opaque = ends && queued.into_iter().any(|words| is_opaque(words));
@@ -409,12 +411,12 @@ impl Servers {
             check_calls(from, wire, &counted, &self.connections[server].counts()?)?;
         }
         let reply = answers.into_iter().nth(before);
-        let reply = reply.map_or_else(none, Answer::into_reply);
+        let reply = reply.map_or_else(no_answer, Answer::into_reply);
         let holds = if ends { Some(self.look(server)?) } else { None };
         Ok((reply, holds))
     }
 
-    /// An actor's connection to a server for transactions.
+    /// Returns an actor's connection to a server for transactions.
     fn transacting(&mut self, actor: ActorId, server: usize) -> Result<&mut Transacting, ExploreError> {
         Ok(match self.transacting.entry((actor, server)) {
             Entry::Occupied(known) => known.into_mut(),
@@ -422,30 +424,30 @@ impl Servers {
                 let name = &self.connections[server].name;
                 let opened = RespConnection::open(&setup::address(&self.lab, name), self.lab.password());
                 let resp = opened.map_err(|why| lost(name, why))?;
-                new.insert(Transacting { resp, has: None })
+                new.insert(Transacting { resp, transaction: None })
             }
         })
     }
 
-    /// Remembers what an actor's connection to a server has of a transaction.
-    pub(crate) fn note(&mut self, actor: ActorId, server: usize, transactions: &Transactions) {
+    /// Notes the unfinished transaction on an actor's connection to a server.
+    pub(crate) fn note_transaction(&mut self, actor: ActorId, server: usize, transactions: &Transactions) {
         if let Some(transacting) = self.transacting.get_mut(&(actor, server)) {
             let has = transactions.get(&server).filter(|pending| pending.watched.is_empty());
-            transacting.has = has.cloned();
+            transacting.transaction = has.cloned();
         }
     }
 
-    /// What the servers hold at a place, as an observer sees it.
+    /// Returns what the servers hold at a node, as an observer sees it.
     pub(crate) fn states(
         &mut self,
         keyspaces: &[Arc<Keyspace>],
         at: LessonTime,
     ) -> Result<Vec<ServerState>, ExploreError> {
-        // What is over by then is not there: the same keys at another time are another state.
+        // Expired keys do not exist: the same keys at another time are another state.
         let keyspaces: Vec<_> = keyspaces.iter().map(|keyspace| self.known.living(keyspace, at)).collect();
         let missing = (0..self.connections.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
         if missing {
-            if self.states.len() >= MOST_SEEN {
+            if self.states.len() >= MOST_CACHED {
                 self.states = HashMap::new();
             }
             self.set_time(at)?;
@@ -471,7 +473,7 @@ impl Servers {
         self.states.get(keyspace)?.get(&server)
     }
 
-    /// Servers as the lesson prepares them, and the order's time at its beginning.
+    /// Resets the servers to the lesson's setup, and the order's time to its beginning.
     pub(crate) fn reset(&mut self) -> Result<(), ExploreError> {
         for server in 0..self.connections.len() {
             let connection = &mut self.connections[server];
@@ -482,36 +484,36 @@ impl Servers {
             }
             self.flush(server, 1)?;
         }
-        self.backs += 1;
+        self.times_back += 1;
         self.now = LessonTime::ZERO;
         Ok(())
     }
 }
 
-/// What became of a command.
+/// The result of a command.
 pub(crate) struct Sent {
     pub(crate) reply: Reply,
-    /// What the server holds then, where that may have changed.
+    /// What the server holds afterwards, if that may have changed.
     pub(crate) holds: Option<Arc<Keyspace>>,
-    /// Those who watch a key to which it has done something.
+    /// The actors that watch a key which the command has written.
     pub(crate) touched: Vec<ActorId>,
 }
 
 impl Transacting {
-    /// Adds what ends whatever this connection has of a transaction. Gives how many answers that makes.
+    /// Queues the commands that end any transaction on this connection. Returns the number of their answers.
     fn clear(&mut self) -> usize {
-        // It may be an error, if there was nothing.
+        // Returns an error if there was no transaction.
         self.resp.push(["DISCARD"]);
         self.resp.push(["UNWATCH"]);
-        self.has = None;
+        self.transaction = None;
         2
     }
 
-    /// Adds what makes this connection have of a transaction what is wanted: for a command that waits, or for the end. Gives how
-    /// many answers that makes.
-    fn bring_to(&mut self, from: &Sender<'_>, ends: bool, fails: bool) -> usize {
-        let (wanted, has) = (from.pending, self.has.take());
-        // Whoever asks for the time is told that of the end.
+    /// Queues the commands that bring this connection into the transaction of `from`, for a command that is
+    /// queued or for the end. Returns the number of their answers.
+    fn queue_transaction(&mut self, from: &Sender<'_>, ends: bool, fails: bool) -> usize {
+        let (wanted, has) = (from.pending, self.transaction.take());
+        // `TIME` is answered with the time of the end, so the commands are queued again.
         let asks_time = wanted.queued.iter().flatten().any(|words| asked_time::asks(words));
         if has.as_deref() == Some(wanted) && !asks_time {
             return 0;
@@ -536,20 +538,22 @@ impl Transacting {
         commands
     }
 
-    /// Sends what was added; what only ends something may be refused.
+    /// Sends the queued commands. Only the last must succeed: one that ends a transaction may return an
+    /// error.
     fn done(&mut self, commands: usize) -> Result<(), String> {
         let last = self.resp.ask()?.into_iter().nth(commands - 1);
         last.map_or(Ok(()), Answer::done)
     }
 }
 
-/// Whether a key is there at a time.
-pub(crate) fn is_there(keyspace: &Keyspace, key: &str, at: LessonTime) -> bool {
+/// Whether a key exists at a time.
+pub(crate) fn key_exists(keyspace: &Keyspace, key: &str, at: LessonTime) -> bool {
     keyspace.get(key.as_bytes()).is_some_and(|entry| entry.lives(at))
 }
 
-/// An order's time is not the clock's, which never goes back. It is whole milliseconds, as a key's end is; the
-/// clock's are not the server's, so a key seems to end within the millisecond before.
+/// Converts expiry times from the clock's time, which never goes back, to the order's. The latter are whole
+/// milliseconds, as a key's expiry is. The clock is not the server's, so a key seems to expire within the
+/// millisecond before.
 fn to_order_time(state: &mut ServerState, ahead: i64) {
     if let Observed::Redis(keyspace) = &mut state.observed {
         for key in keyspace.keys.values_mut() {
@@ -565,13 +569,13 @@ fn at_or_after(nanos: i64) -> LessonTime {
     LessonTime::from_millis(floor + i64::from(nanos.rem_euclid(1_000_000) != 0))
 }
 
-/// Asks how often which command was called, in scripts too.
+/// Asks how often each command was called, including calls by scripts.
 const COUNTS: [&str; 2] = ["INFO", "commandstats"];
 
-/// By name, in capitals.
+/// Numbers of calls by command name, in capitals.
 type Counts = HashMap<String, u64>;
 
-/// Reads `cmdstat_object|encoding:calls=1,usec=2,…`.
+/// Parses `cmdstat_object|encoding:calls=1,usec=2,…`.
 fn counts(answer: Answer) -> Counts {
     let Reply::Value(counts) = answer.into_reply() else { return Counts::new() };
     let lines = counts.as_str().unwrap_or_default().lines();
@@ -586,10 +590,11 @@ fn counts(answer: Answer) -> Counts {
     })
 }
 
-/// What a script calls that one cannot see into, only the server knows.
+/// Checks that a script whose calls cannot be determined has called no refused command, by the server's
+/// counts.
 fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExploreError> {
     let grown = |name: &&str| before.get(*name) < after.get(*name);
-    // That it is asked is counted, too.
+    // The request for the counts is counted, too.
     let mut names = replayable::refused_in_scripts().filter(|name| *name != "INFO");
     names.find(grown).map_or(Ok(()), |name| {
         let refusal = Refusal::NotReplayable(replayable::in_script(name));
@@ -614,7 +619,7 @@ fn push(resp: &mut RespConnection, wire: &Wire, at: LessonTime, ahead_ms: i64) {
     resp.push(asked_time::with_time(words(wire), at, ahead_ms));
 }
 
-fn none() -> Reply {
+fn no_answer() -> Reply {
     Reply::Lost("no answer".to_owned())
 }
 

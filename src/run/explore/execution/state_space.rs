@@ -1,8 +1,9 @@
-//! The states of orders that are explored in process, in numbers: what an actor is in the middle of, what the servers
-//! hold, who holds which lock are each kept once (Holzmann, "State Compression in SPIN", Third SPIN Workshop 1997).
+//! The states of orders that are explored in process, as numbers: actors' local states, servers' contents and
+//! the holders of locks are each stored once (Holzmann, "State Compression in SPIN", Third SPIN Workshop
+//! 1997).
 //!
-//! What a move does depends on nothing but its actor's own state, on what the servers hold and on the time. So it is
-//! carried out on the servers once, and remembered.
+//! The effect of a move depends on nothing but its actor's own state, the servers' contents and the time. So
+//! a move is carried out on the servers once, and remembered.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -35,26 +36,26 @@ use crate::{
     },
 };
 
-// Where in a state what stands. From `SLOTS` on there is one number for each actor.
+// The layout of a state. From `SLOTS` on there is one number for each actor.
 const AT: usize = 0;
 const MOVES: usize = 2;
-/// How many faults there were, and how often somebody was slow.
+/// The number of faults, and how often time passed although an actor could move.
 const FAULTS: usize = 3;
-/// The servers whose clocks are wrong.
+/// The servers whose clocks are wrong, one bit each.
 const SKEWED: usize = 4;
-/// What was counted, which locks were ever held and by too many.
+/// The number of a history: the counters, and which locks were ever held and by too many.
 const HISTORY: usize = 5;
 const BROKEN: usize = 6;
-/// What all servers hold.
+/// The number of what all servers hold.
 const CONTENTS: usize = 8;
 const SLOTS: usize = 9;
 
-/// What one actor adds to a state.
+/// The part of a state that belongs to one actor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Slot {
-    /// What it is in the middle of.
+    /// The number of the actor's local state.
     local: u32,
-    /// The locks that it holds, and whether it shares them.
+    /// The locks that the actor holds, and whether it shares each.
     holds: Vec<(String, bool)>,
     client: ClientState,
 }
@@ -64,68 +65,71 @@ struct History {
     counters: Vec<(String, i64)>,
     held: Vec<String>,
     violated: Vec<String>,
-    /// What was done to the keys of whose past an invariant asks.
+    /// The history of the keys whose past an invariant reads.
     keys: Vec<String>,
 }
 
-/// About how many bytes it takes to know what was done to keys, what has been come to, and what an actor is in the middle of.
+/// The approximate sizes in bytes of a history with and without that of keys, and of an actor's local state.
 const PAST_BYTES: usize = 4 << 10;
 const HISTORY_BYTES: usize = 1 << 10;
 const LOCAL_BYTES: usize = 2 << 10;
 
-/// What a move does to its actor and the servers.
+/// The effect of a move on its actor and the servers.
 #[derive(Clone, Copy)]
-struct Moved {
+struct MoveEffect {
     local: u32,
     contents: u32,
-    /// What happened that counts, or changes who holds what: a number among all that can.
+    /// The number of the events that are counted, or that change who holds a lock.
     events: u32,
 }
 
-/// By local state, time, contents, the servers whose clocks are wrong, and the links of its client that are cut.
-type Moving = (u32, LessonTime, u32, u32, u32);
+/// The key of a move: local state, time, contents, the servers whose clocks are wrong, and the cut links of
+/// the client.
+type MoveKey = (u32, LessonTime, u32, u32, u32);
 
-/// History, contents, time, and who has come to an end, where that is asked.
-type Standing = (u32, u32, LessonTime, u32);
+/// What broken invariants depend on: history, contents, time and, if that is read, which actors have
+/// finished.
+type BrokenKey = (u32, u32, LessonTime, u32);
 
-/// An actor, and what its connections have of transactions.
-type Local = (Arc<Actor>, Transactions);
+/// An actor, and the unfinished transactions of its connections.
+type LocalState = (Arc<Actor>, Transactions);
 
 pub(crate) struct CollapsedStates<'x> {
     explorer: &'x mut InProcess,
     live: HashMap<*const Program, LiveNames>,
     locals: IndexSet<String>,
-    /// The same without how many rounds of loops are left, and each local state's number there.
+    /// Local states without the remaining rounds of loops; `loops` has the number here of each local state.
     unbounded: IndexSet<String>,
     loops: Vec<u32>,
     recurring: IndexSet<(u32, ClientState)>,
-    /// By local state and actor.
-    actors: Vec<Vec<Option<Local>>>,
+    /// By local state and actor: the actor in that state.
+    actors: Vec<Vec<Option<LocalState>>>,
     slots: IndexSet<Slot>,
     contents: IndexSet<Vec<Arc<Keyspace>>>,
     histories: IndexSet<History>,
-    /// One of each.
+    /// A representative of each history.
     tracked: Vec<Tracked>,
-    moves: HashMap<Moving, Moved>,
-    /// What happens in moves, by its text.
+    moves: HashMap<MoveKey, MoveEffect>,
+    /// The events of moves, by their text.
     events: IndexMap<String, Arc<[EventKind]>>,
-    /// Which invariants are broken.
-    broken: HashMap<Standing, u64>,
-    /// Who has come to an end.
+    /// The broken invariants, one bit each.
+    broken: HashMap<BrokenKey, u64>,
+    /// Which actors have finished.
     ends: IndexSet<Vec<bool>>,
-    /// How many bytes the contents take, but for their keys.
+    /// The size of the contents in bytes, without their keys.
     contents_bytes: usize,
-    /// The counters that anything depends on.
+    /// The counters that an invariant or an outcome depends on.
     counters: Vec<String>,
-    /// Whether any invariant asks who has come to an end.
+    /// Whether any invariant reads which actors have finished.
     asks_for_ends: bool,
     symmetry: Symmetry,
-    /// Whether the time is always 0, and what ends later is told from there: nothing asks what time it is.
+    /// Whether the time of every state is 0 and later ends are relative to that, because nothing asks for the
+    /// time.
     relative: bool,
 }
 
 impl InProcess {
-    /// Whether its orders can be counted by their states: whether it is known what all that is asked depends on.
+    /// Whether orders can be counted by states: whether it is known what all invariants depend on.
     pub(crate) fn has_states(&self) -> bool {
         one_by_one::because_of_invariants(&self.scenario).is_none()
     }
@@ -136,7 +140,7 @@ impl<'x> CollapsedStates<'x> {
         let watches = Arc::clone(&explorer.watches);
         let asked = watches.iter().flat_map(|watch| watch.reads.iter().flat_map(|reads| &reads.counters));
         let counters = asked.chain(explorer.cache.counters()).cloned().collect();
-        // Who did something to a key tells clients apart.
+        // Who wrote a key tells clients apart.
         let symmetry = if explorer.past.keys.is_empty() && explorer.symmetry {
             Symmetry::of(&explorer.scenario, &explorer.rules)
         } else {
@@ -173,13 +177,13 @@ impl<'x> CollapsedStates<'x> {
         }
     }
 
-    /// The same, with nobody standing for anybody else.
+    /// The same without symmetry: no client stands for another.
     pub(crate) fn of_all_clients(explorer: &'x mut InProcess) -> Self {
         explorer.symmetry = false;
         Self::new(explorer)
     }
 
-    /// All states and the steps between them, if they are few.
+    /// Returns all states and the steps between them, or `None` if they are too many.
     pub(crate) fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
         let beginning = self.explorer.begin()?.trail.last().to_vec();
         let mut graph = StateGraph { states: Vec::new(), beginning };
@@ -203,7 +207,7 @@ impl<'x> CollapsedStates<'x> {
         Ok(Some(graph))
     }
 
-    /// A step in few words, `A.check`.
+    /// A short description of a step: `A.check`.
     fn words(&self, node: &Node, pick: Pick, takes: Duration) -> String {
         let label = |actor: ActorId| {
             let operation = node.actors[actor].next_operation();
@@ -255,12 +259,12 @@ impl<'x> CollapsedStates<'x> {
             }
         });
         let clients = clients.collect();
-        let broken = wide(state, BROKEN);
+        let broken = get_u64(state, BROKEN);
         let broken = (0..scenario.invariants.len()).filter(|n| broken & (1 << n) != 0).collect();
         Ok(StateNode { servers: servers.collect(), clients, broken, steps })
     }
 
-    /// The number of an actor's local state.
+    /// Returns the number of an actor's local state.
     fn local(&mut self, n: usize, actor: &Arc<Actor>, transactions: &Transactions) -> u32 {
         let program = actor.program();
         let live = self.live.entry(Arc::as_ptr(program)).or_insert_with(|| LiveNames::of(program));
@@ -275,14 +279,14 @@ impl<'x> CollapsedStates<'x> {
         id(local)
     }
 
-    /// An actor in a local state.
-    fn actor(&mut self, local: u32, n: usize) -> &Local {
+    /// Returns actor `n` in a local state.
+    fn actor(&mut self, local: u32, n: usize) -> &LocalState {
         let known = &mut self.actors[local as usize];
         if known[n].is_none() {
             let any = known.iter().flatten().next().cloned();
             known[n] = any.map(|(actor, transactions)| (Arc::new(actor.with_id(actor_id(n))), transactions));
         }
-        // Each was inserted with an actor that is in it.
+        // Each local state was inserted with an actor that is in it.
         known[n].as_ref().unwrap_or_else(|| unreachable!())
     }
 
@@ -295,10 +299,10 @@ impl<'x> CollapsedStates<'x> {
         id(number)
     }
 
-    /// The number of what has been come to, with servers that hold this.
+    /// Returns the number of a history, for servers that hold `contents`.
     fn history(&mut self, tracked: &Tracked, contents: u32, now: LessonTime) -> Result<u32, ExploreError> {
         let keyspaces = &self.contents[contents as usize];
-        let keys = self.explorer.past_of(tracked, keyspaces, now)?;
+        let keys = self.explorer.described_history(tracked, keyspaces, now)?;
         let count = |name: &String| (name.clone(), tracked.counters.get(name).copied().unwrap_or(0));
         let history = History {
             counters: self.counters.iter().map(count).collect(),
@@ -320,7 +324,7 @@ impl<'x> CollapsedStates<'x> {
         id(self.slots.insert_full(Slot { local, holds, client }).0)
     }
 
-    /// The same node with the time 0, where nobody would notice.
+    /// Shifts a node to time 0, unless something would notice.
     fn rebased(&mut self, mut node: Node) -> Node {
         if !self.relative || node.now == LessonTime::ZERO {
             return node;
@@ -339,7 +343,7 @@ impl<'x> CollapsedStates<'x> {
         node
     }
 
-    /// The state of a node; `before` is the node from which a step led there, and its state.
+    /// The state of a node. `before` is the node from which a step led there, and its state.
     fn encode(
         &mut self,
         node: &Node,
@@ -349,7 +353,7 @@ impl<'x> CollapsedStates<'x> {
         let contents = self.contents(&node.keyspaces, node.now);
         let history = self.history(&node.tracked, contents, node.now)?;
         let mut state = vec![0; SLOTS];
-        set_wide(&mut state, AT, node.now.as_nanos().cast_unsigned());
+        set_u64(&mut state, AT, node.now.as_nanos().cast_unsigned());
         state[MOVES] = id(node.tally.moves);
         state[FAULTS] = id(node.tally.faults) << 16 | id(node.tally.slow);
         state[SKEWED] = node.tally.skewed;
@@ -367,11 +371,11 @@ impl<'x> CollapsedStates<'x> {
             state.push(self.slot(n, local, &node.tracked, client));
         }
         let broken = broken | self.broken_at(&state)?;
-        set_wide(&mut state, BROKEN, broken);
+        set_u64(&mut state, BROKEN, broken);
         Ok(state)
     }
 
-    /// The invariants that are broken as things stand in a state.
+    /// The invariants that are broken in a state, regardless of earlier states.
     fn broken_at(&mut self, state: &[u32]) -> Result<u64, ExploreError> {
         let is_over = |slot: &u32| {
             let local = self.slots[*slot as usize].local;
@@ -389,21 +393,21 @@ impl<'x> CollapsedStates<'x> {
         Ok(broken)
     }
 
-    /// The invariants that are broken at a node.
+    /// The invariants that are broken at a node, one bit each.
     fn evaluate(&mut self, node: &Node) -> Result<u64, ExploreError> {
         let mut broken = 0;
         for exceeded in node.tracked.broken(&self.explorer.scenario) {
             broken |= 1 << exceeded.invariant;
         }
         for (n, watch) in Arc::clone(&self.explorer.watches).iter().enumerate() {
-            if self.explorer.is_so(n, watch, node)? {
+            if self.explorer.holds(n, watch, node)? {
                 broken |= 1 << watch.invariant;
             }
         }
         Ok(broken)
     }
 
-    /// A node in this state.
+    /// Returns a node in this state.
     fn decode(&mut self, state: &[u32]) -> Node {
         let (mut actors, mut transactions, mut holders, mut dead) = (vec![], vec![], vec![], vec![]);
         let mut tally = Tally {
@@ -426,7 +430,7 @@ impl<'x> CollapsedStates<'x> {
         let holders = holders.iter().map(|(actor, lock, shares)| (*actor, lock.as_str(), *shares));
         tracked.holding.replace_holders(holders, dead.into_iter());
         let invariants = 0..self.explorer.scenario.invariants.len();
-        let broken = invariants.filter(|invariant| wide(state, BROKEN) & (1 << invariant) != 0);
+        let broken = invariants.filter(|invariant| get_u64(state, BROKEN) & (1 << invariant) != 0);
         Node {
             actors: Actors::of(actors),
             now: time(state),
@@ -440,7 +444,7 @@ impl<'x> CollapsedStates<'x> {
         }
     }
 
-    /// The state to which a step leads, and which slot each of its slots was before.
+    /// The state that a step leads to, and the previous index of each of its slots.
     fn successor(
         &mut self,
         node: &Node,
@@ -460,14 +464,14 @@ impl<'x> CollapsedStates<'x> {
             let kinds = next.trail.last().iter().map(|event| &event.kind);
             let kinds: Arc<[EventKind]> =
                 kinds.filter(|kind| matters(kind, asks_for_past)).cloned().collect();
-            let moved = Moved {
+            let moved = MoveEffect {
                 local: self.local(n, next.actors.shared(actor), &next.transactions[n]),
                 contents: self.contents(&next.keyspaces, next.now),
                 events: id(self.events.insert_full(format!("{kinds:?}"), kinds).0),
             };
             self.moves.insert(key, moved);
         }
-        let Moved { local, contents, events } = self.moves[&key];
+        let MoveEffect { local, contents, events } = self.moves[&key];
         let events = Arc::clone(&self.events[events as usize]);
         let mut next = state.to_vec();
         next[MOVES] += 1;
@@ -484,12 +488,12 @@ impl<'x> CollapsedStates<'x> {
             next[HISTORY] = self.history(&tracked, contents, node.now)?;
             next[SLOTS + n] = self.slot(n, local, &tracked, client);
         }
-        let broken = wide(state, BROKEN) | self.broken_at(&next)?;
-        set_wide(&mut next, BROKEN, broken);
+        let broken = get_u64(state, BROKEN) | self.broken_at(&next)?;
+        set_u64(&mut next, BROKEN, broken);
         Ok(self.canonical(next))
     }
 
-    /// As [`CollapsedStates::successor`], of a step that is not remembered.
+    /// As [`CollapsedStates::successor`], for a step that is not cached.
     fn uncached_successor(
         &mut self,
         node: &Node,
@@ -498,11 +502,12 @@ impl<'x> CollapsedStates<'x> {
     ) -> Result<(State, Vec<usize>), ExploreError> {
         let (next, _) = self.explorer.take(node, pick)?;
         let next = self.rebased(next);
-        let next = self.encode(&next, Some((node, state)), wide(state, BROKEN))?;
+        let next = self.encode(&next, Some((node, state)), get_u64(state, BROKEN))?;
         Ok(self.canonical(next))
     }
 
-    /// A state with its slots sorted, as far as their actors may stand for each other; and which slot each was before.
+    /// Sorts the slots of a state whose actors are interchangeable. Also returns the previous index of each
+    /// slot.
     fn canonical(&self, mut state: Vec<u32>) -> (State, Vec<usize>) {
         let from = self.symmetry.sort(&mut state[SLOTS..]);
         (state.into(), from)
@@ -525,7 +530,7 @@ impl StateSpace for CollapsedStates<'_> {
         let mut steps = Vec::with_capacity(picks.len());
         for pick in picks {
             let actors = self.symmetry.interchangeable(&state[SLOTS..], pick);
-            // The first of them takes the step for all.
+            // The first interchangeable actor takes the step for all.
             if actors.first().copied() == self.symmetry.actor_of(pick) {
                 let (to, _) = self.successor(&node, state, pick)?;
                 let multiplicity = u16::try_from(actors.len().max(1)).unwrap_or(u16::MAX);
@@ -536,7 +541,7 @@ impl StateSpace for CollapsedStates<'_> {
     }
 
     fn broken(&self, state: &[u32]) -> u64 {
-        wide(state, BROKEN)
+        get_u64(state, BROKEN)
     }
 
     fn recurring(&mut self, state: &[u32]) -> Recurring {
@@ -544,23 +549,23 @@ impl StateSpace for CollapsedStates<'_> {
         for at in [MOVES, HISTORY, BROKEN, BROKEN + 1] {
             recurring[at] = 0;
         }
-        let mut disturbed = false;
+        let mut has_fault = false;
         for slot in &mut recurring[SLOTS..] {
             let Slot { local, client, .. } = self.slots[*slot as usize];
-            disturbed |= client.frozen || client.cut != 0;
+            has_fault |= client.frozen || client.cut != 0;
             *slot = id(self.recurring.insert_full((self.loops[local as usize], client)).0);
         }
         self.symmetry.sort(&mut recurring[SLOTS..]);
-        let goes_on = (state[MOVES] as usize) < self.explorer.rules.moves;
-        Recurring { state: recurring, goes_on, disturbed }
+        let has_moves_left = (state[MOVES] as usize) < self.explorer.rules.moves;
+        Recurring { state: recurring, has_moves_left, has_fault }
     }
 
     fn bytes(&self) -> usize {
         let past = if self.explorer.past.keys.is_empty() { HISTORY_BYTES } else { PAST_BYTES };
-        // With a number and a hash for each, and a byte in its table.
+        // Each interned item also takes a number, a hash and a byte in the table.
         let interned = |count: usize, size: usize| count * (size + 16);
-        self.moves.capacity() * (size_of::<(Moving, Moved)>() + 1)
-            + self.broken.capacity() * (size_of::<(Standing, u64)>() + 1)
+        self.moves.capacity() * (size_of::<(MoveKey, MoveEffect)>() + 1)
+            + self.broken.capacity() * (size_of::<(BrokenKey, u64)>() + 1)
             + interned(self.slots.len(), size_of::<Slot>())
             + interned(self.contents.len(), size_of::<Vec<Arc<Keyspace>>>())
             + self.contents_bytes
@@ -592,13 +597,13 @@ impl StateSpace for CollapsedStates<'_> {
     }
 }
 
-/// Whether a move of an actor may change what others have of transactions.
+/// Whether an actor's move may change the transactions of others.
 fn others_watch(node: &Node, actor: ActorId) -> bool {
     let others = node.transactions.iter().enumerate().filter(|(n, _)| *n != actor.0 as usize);
     others.flat_map(|(_, own)| own.values()).any(|pending| pending.is_watching())
 }
 
-/// Whether something counts, changes who holds what or, where that is asked, may have done something to a key.
+/// Whether an event counts, changes who holds a lock or, if `asks_for_past`, may have written a key.
 fn matters(kind: &EventKind, asks_for_past: bool) -> bool {
     match kind {
         EventKind::Counted { .. } | EventKind::Believes { .. } | EventKind::GaveUp { .. } => true,
@@ -608,7 +613,7 @@ fn matters(kind: &EventKind, asks_for_past: bool) -> bool {
     }
 }
 
-/// The same, of another actor.
+/// The same event of another actor.
 fn of_actor(mut kind: EventKind, other: ActorId) -> EventKind {
     if let EventKind::Counted { actor, .. }
     | EventKind::Believes { actor, .. }
@@ -622,14 +627,14 @@ fn of_actor(mut kind: EventKind, other: ActorId) -> EventKind {
 }
 
 fn time(state: &[u32]) -> LessonTime {
-    LessonTime::from_nanos(wide(state, AT).cast_signed())
+    LessonTime::from_nanos(get_u64(state, AT).cast_signed())
 }
 
-fn wide(state: &[u32], at: usize) -> u64 {
+fn get_u64(state: &[u32], at: usize) -> u64 {
     u64::from(state[at]) | u64::from(state[at + 1]) << 32
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
-fn set_wide(state: &mut [u32], at: usize, value: u64) {
+#[expect(clippy::cast_possible_truncation, reason = "the value is split into two halves")]
+fn set_u64(state: &mut [u32], at: usize, value: u64) {
     (state[at], state[at + 1]) = (value as u32, (value >> 32) as u32);
 }

@@ -1,5 +1,5 @@
-//! Which actors may stand for each other in a state: those of clients of one actor each, which the same faults may befall.
-//! Whether they do, their slots say: two that are equal go on alike.
+//! Which actors may be interchangeable: those of clients with one actor each, in which the same faults may
+//! occur. Whether two of them are depends on their slots: actors with equal slots behave alike.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::{lesson::Scenario, program::actor_id, run::explore::Pick};
 #[derive(Debug, Clone)]
 pub(crate) struct Symmetry {
     groups: Vec<Vec<usize>>,
-    /// By actor.
+    /// The client of each actor.
     clients: Vec<usize>,
 }
 
 impl Symmetry {
-    /// Every actor stands for itself only.
+    /// No actor is interchangeable with another.
     pub(crate) fn none(scenario: &Scenario) -> Self {
         let clients = scenario.clients.iter().enumerate();
         let of_actors = clients.flat_map(|(n, client)| client.actors.clone().map(move |_| n));
@@ -38,7 +38,7 @@ impl Symmetry {
         self.clients[actor]
     }
 
-    /// Sorts the slots of those who may stand for each other. Gives, for each slot, which it was before.
+    /// Sorts the slots of actors that may be interchangeable. Returns the previous index of each slot.
     pub(crate) fn sort(&self, slots: &mut [u32]) -> Vec<usize> {
         let mut from: Vec<usize> = (0..slots.len()).collect();
         for group in &self.groups {
@@ -55,8 +55,8 @@ impl Symmetry {
         from
     }
 
-    /// The actors that could take a step so that it comes to the same, the one that it names included; none where it
-    /// names none.
+    /// The actors for which a step has the same effect, including the one that it names. Empty if it names
+    /// none.
     pub(crate) fn interchangeable(&self, slots: &[u32], pick: Pick) -> Vec<usize> {
         let Some(n) = self.actor_of(pick) else { return Vec::new() };
         match self.groups.iter().find(|group| group.contains(&n)) {
@@ -65,7 +65,7 @@ impl Symmetry {
         }
     }
 
-    /// The actor that a step is about; of a client of several, its first.
+    /// The actor that a step names; for a client of several actors, the first.
     pub(crate) fn actor_of(&self, pick: Pick) -> Option<usize> {
         match pick {
             Pick::Move(actor) | Pick::LoseReply(actor, _) => Some(actor.0 as usize),
@@ -78,7 +78,7 @@ impl Symmetry {
         }
     }
 
-    /// The same step, about another actor.
+    /// The same step with another actor.
     pub(crate) fn with_actor(&self, pick: Pick, actor: usize) -> Pick {
         let client = self.client_of(actor);
         match pick {

@@ -1,5 +1,5 @@
-//! What an order has come to so far, as far as its outcome and its invariants need it: who believes to hold which lock,
-//! what was counted.
+//! The state of an order so far, as its outcome and its invariants need it: who believes to hold which lock,
+//! and the counters.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,24 +13,24 @@ use crate::{
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tracked {
-    /// Steps stand for events: its indices say after how many of them somebody came to hold a lock.
+    /// Its indices are steps rather than events: after how many steps an actor came to hold a lock.
     pub(crate) holding: Holding,
     pub(crate) counters: BTreeMap<String, i64>,
-    /// By lock: the steps that made any so many holders that they were too many. Steps of orders that come to the same may
-    /// come in another order, so the first of them need not be those that are soonest reached.
+    /// By lock: each set of steps that gave it too many holders. Equivalent orders have their steps in
+    /// different sequences, so the first such set is not always the one that can be reached soonest.
     overlaps: BTreeMap<String, Vec<Vec<usize>>>,
-    /// What was done to keys, where an invariant asks for that.
+    /// The history of keys, if an invariant reads it.
     past: Option<Arc<Past>>,
 }
 
 #[derive(Debug, Clone)]
 struct Past {
     history: KeyHistory,
-    /// How many events were taken in.
+    /// The number of events in the history.
     events: usize,
 }
 
-/// Every choice of so many.
+/// All subsets of `of` with `many` elements.
 fn choose(of: &[usize], many: usize) -> Vec<Vec<usize>> {
     match (many, of.split_first()) {
         (0, _) => vec![Vec::new()],
@@ -50,18 +50,18 @@ impl Tracked {
         Self { holding: Holding::of(&scenario.locks), ..Self::default() }
     }
 
-    /// The same, for invariants that ask what was done to keys.
+    /// Also tracks the history of keys, for invariants that read it.
     pub(crate) fn with_past(self, scenario: &Scenario) -> Self {
         let past = Past { history: KeyHistory::new(scenario), events: 0 };
         Self { past: Some(Arc::new(past)), ..self }
     }
 
-    /// What was done to keys, where an invariant asks for that.
+    /// The history of keys, if an invariant reads it.
     pub(crate) fn history(&self) -> Option<&KeyHistory> {
         self.past.as_ref().map(|past| &past.history)
     }
 
-    /// Takes in what happened in the last of so many steps, or before the first.
+    /// Adds an event of the last of `steps` steps, or before the first.
     pub(crate) fn take(&mut self, steps: usize, event: &Event, touch: &mut StepFootprint) {
         if let EventKind::Counted { counter, by, .. } = &event.kind {
             *self.counters.entry(counter.clone()).or_default() += by;
@@ -122,11 +122,11 @@ mod tests {
     };
 
     #[test]
-    fn each_two_holders_are_a_way_to_break_a_lock() {
+    fn each_pair_of_holders_is_a_way_to_break_a_lock() {
         let mut tracked = Tracked::default();
         let mut touches = Vec::new();
         let (holding, nothing) = (Belief::Holding, Belief::Nothing);
-        // After how many steps, who, what.
+        // The number of steps, the actor, and its belief.
         for (steps, actor, belief) in [(0, 0, holding), (2, 1, holding), (3, 2, holding), (4, 1, nothing)] {
             let kind = EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief };
             let mut touch = StepFootprint::default();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_semaphore_any_so_many_holders_are_a_way() {
+    fn for_a_semaphore_each_subset_of_holders_is_a_way() {
         assert_eq!(choose(&[1, 2, 3], 2), [[1, 2], [1, 3], [2, 3]]);
         assert_eq!(choose(&[1, 2], 3), [[0; 0]; 0]);
     }

@@ -1,5 +1,5 @@
-//! The steps that lead to a node in the tree of orders, with what happened before the first and in each. Nodes share the
-//! steps that they have in common, also between workers.
+//! The steps that lead to a node in the tree of orders, with the events before the first step and in each.
+//! Nodes share the steps that they have in common, also between workers.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ pub(crate) struct Step {
     before: Option<Arc<Step>>,
     pub(crate) pick: Pick,
     pub(crate) events: Vec<Event>,
-    /// Where time passes while moves are made: whose waits ended.
+    /// Where time passes during moves: the actors whose waits ended.
     pub(crate) woken: Vec<ActorId>,
 }
 
 impl Trail {
-    /// No step yet.
+    /// A trail without steps.
     pub(crate) fn beginning(events: Vec<Event>) -> Self {
         Self { beginning: events.into(), last: None }
     }
@@ -47,12 +47,12 @@ impl Trail {
         steps
     }
 
-    /// What happened in the last step, or before the first.
+    /// The events of the last step, or those before the first.
     pub(crate) fn last(&self) -> &[Event] {
         self.last.as_ref().map_or(&*self.beginning, |step| &step.events)
     }
 
-    /// The log of a run with client processes would be this one, but for the sessions.
+    /// The log of a run with client processes, without the sessions.
     pub(crate) fn log(&self) -> Log {
         let mut log = Log::new();
         log.extend(self.beginning.iter().cloned());
@@ -62,7 +62,7 @@ impl Trail {
         log
     }
 
-    /// Whether it is this very trail, and not one of the same steps.
+    /// Whether this is the very same trail, and not another one of equal steps.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.last, &other.last) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -73,7 +73,7 @@ impl Trail {
 }
 
 impl Step {
-    /// Checks that the step was answered as before when it was made again.
+    /// Checks that the step had the same replies when it was repeated.
     pub(crate) fn must_match(&self, again: &[Event], scenario: &Scenario) -> Result<(), ExploreError> {
         let (first, second) = (self.events.iter().filter_map(reply), again.iter().filter_map(reply));
         for ((actor, label, first), (.., second)) in first.zip(second) {
@@ -89,17 +89,17 @@ impl Step {
     }
 }
 
-/// The fields that differ each time: ZooKeeper and etcd number all that is ever written, and sessions.
+/// The fields that differ in each run: ZooKeeper and etcd number every write, and sessions.
 pub(crate) const NUMBERED: [&str; 9] =
     ["czxid", "mzxid", "pzxid", "ctime", "mtime", "owner", "create_revision", "mod_revision", "revision"];
 
-/// A reply without what differs each time.
+/// The reply of an event, without what differs in each run.
 fn reply(event: &Event) -> Option<(ActorId, &str, Arc<Reply>)> {
     let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
     Some((*actor, label, without_numbers(reply)))
 }
 
-/// The same of the reply itself.
+/// The same reply without what differs in each run.
 pub(super) fn without_numbers(reply: &Arc<Reply>) -> Arc<Reply> {
     let mut reply = Arc::clone(reply);
     if let Reply::Value(serde_json::Value::Object(fields)) = Arc::make_mut(&mut reply) {

@@ -1,13 +1,13 @@
-//! Invariants, asked after every step of an order that is explored in process.
+//! Invariants that are evaluated after every step of an order that is explored in process.
 //!
-//! An expression that asks only for counters and for keys by their names is asked again only when one of these has
-//! changed, and each answer is kept. One that asks what was done to a key (`orphaned`, `deleted_by_another`,
-//! `renewed_by_another`) is asked again when somebody may have done something to it. Of any other, nothing is known but
-//! that any move may change it: it is asked of the whole log.
+//! An expression that reads only counters, and keys by their names, is evaluated again only when one of these
+//! has changed, and each answer is cached. One that reads the history of a key (`orphaned`,
+//! `deleted_by_another`, `renewed_by_another`) is evaluated again when the key may have been written. Any
+//! other expression may change with any move: it is evaluated on the whole log.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{keyspace::Held, rules::Rules};
+use super::{keyspace::KeyContents, rules::Rules};
 use crate::{
     clock::LessonTime,
     lesson::{
@@ -21,8 +21,8 @@ use crate::{
 };
 
 #[derive(Debug, Clone)]
-pub(crate) struct Watch {
-    /// Its number among the invariants.
+pub(crate) struct WatchedInvariant {
+    /// The index of the invariant.
     pub(crate) invariant: usize,
     pub(crate) expr: Expr,
     pub(crate) reads: Option<Reads>,
@@ -31,27 +31,28 @@ pub(crate) struct Watch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reads {
     pub(crate) counters: Vec<String>,
-    /// Keys, of this server or of any.
+    /// Keys, on this server or on any.
     pub(crate) keys: Vec<(String, Option<String>)>,
-    /// Keys of whose history it asks.
+    /// Keys whose history is read.
     pub(crate) past: Vec<String>,
-    /// Whether it asks who has come to an end.
+    /// Whether it is read which actors have finished.
     pub(crate) ends: bool,
 }
 
-pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
+pub(crate) fn watched_invariants(scenario: &Scenario) -> Arc<[WatchedInvariant]> {
     let watches = scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| {
         let NeverPlan::That(expr) = &plan.never else { return None };
-        Some(Watch { invariant, reads: Reads::of(scenario, expr).ok(), expr: expr.clone() })
+        Some(WatchedInvariant { invariant, reads: Reads::of(scenario, expr).ok(), expr: expr.clone() })
     });
     watches.collect()
 }
 
 impl Reads {
-    /// Parameters, counters, and functions of keys that are named by their words: anything else may read anything.
+    /// What an expression reads, if that is only parameters, counters, and functions of keys that are named
+    /// literally: anything else may read anything.
     ///
     /// # Errors
-    /// The name that asks for more than that.
+    /// The name that reads more than that.
     pub(super) fn of(scenario: &Scenario, expr: &Expr) -> Result<Self, String> {
         const OF_KEYS: [&str; 6] =
             ["value", "pttl", "exists", "orphaned", "deleted_by_another", "renewed_by_another"];
@@ -77,12 +78,12 @@ impl Reads {
         let mut reads = Self { counters, keys: Vec::new(), past: Vec::new(), ends: false };
         for function in OF_KEYS {
             let asked = mentions.keys_of(function);
-            // One that is asked about a key that is not quoted, or that is not called, may read any.
+            // A function of a key that is not quoted, or a function that is not called, may read any key.
             if asked.len() != mentions.paths.iter().filter(|path| path[0] == function).count() {
                 return Err(function.to_owned());
             }
             reads.ends |= function == "orphaned" && !asked.is_empty();
-            // Whoever sets a key to what it holds already has set it all the same.
+            // Setting a key to the value that it already has is a write, too.
             if function == "orphaned" || function.ends_with("_by_another") {
                 reads.past.extend(asked.iter().map(|(key, _)| key.clone()));
             }
@@ -93,9 +94,14 @@ impl Reads {
         Ok(reads)
     }
 
-    /// Whether a step may have changed the answer. `handled`: the keys that something may have been done to, be it
-    /// without a trace.
-    pub(crate) fn changed_by(&self, events: &[Event], touch: &StepFootprint, handled: &[Arc<str>]) -> bool {
+    /// Whether a step may have changed the answer. `maybe_written`: the keys that the step may have written, even
+    /// without effect.
+    pub(crate) fn changed_by(
+        &self,
+        events: &[Event],
+        touch: &StepFootprint,
+        maybe_written: &[Arc<str>],
+    ) -> bool {
         let is = |cell: &str, key: &str, server: Option<&str>| {
             cell.strip_suffix(key)
                 .and_then(|before| before.strip_suffix(' '))
@@ -113,20 +119,20 @@ impl Reads {
         };
         events.iter().any(happened)
             || touch.writes.iter().any(names_key)
-            || handled.iter().any(had)
+            || maybe_written.iter().any(had)
             || touch.all && !(self.keys.is_empty() && self.past.is_empty())
     }
 }
 
-/// The keys of whose past any invariant asks.
+/// The keys whose history any invariant reads.
 pub(crate) struct PastKeys {
     pub(crate) keys: Vec<String>,
-    /// Whether keys come into being by commands alone that say their value, and that are heard.
+    /// Whether keys are created only by commands that contain their value and whose replies arrive.
     pub(crate) told: bool,
 }
 
 impl PastKeys {
-    pub(crate) fn of(watches: &[Watch], scenario: &Scenario, rules: &Rules) -> Self {
+    pub(crate) fn of(watches: &[WatchedInvariant], scenario: &Scenario, rules: &Rules) -> Self {
         let reads = watches.iter().flat_map(|watch| &watch.reads);
         let keys: BTreeSet<&String> = reads.flat_map(|reads| &reads.past).collect();
         let told = !rules.need_restorable_servers() && all_created_keys_are_reported(scenario);
@@ -134,16 +140,16 @@ impl PastKeys {
     }
 }
 
-/// All that an answer depends on.
+/// Everything that an answer depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub(crate) watch: usize,
     pub(crate) counts: Vec<i64>,
-    pub(crate) entries: Held,
-    /// What was done to the keys of whose past it asks.
+    pub(crate) entries: KeyContents,
+    /// The history of the keys whose past is read.
     pub(crate) past: Vec<String>,
-    /// By actor, whether it has come to an end, where that is asked.
+    /// By actor, whether it has finished, if that is read.
     pub(crate) over: Vec<bool>,
-    /// The time, where keys end.
+    /// The time, if a key that is read expires.
     pub(crate) at: Option<LessonTime>,
 }

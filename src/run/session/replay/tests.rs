@@ -1,4 +1,4 @@
-//! A recording is told step by step, and its time passes as it is asked to.
+//! Replays a recording step by step, with time passing at the requested speed.
 
 use super::replay;
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
     run::session::{Command, Session, Update},
 };
 
-/// Told in one step: said, an hour in which somebody waits twice, after a second and at its end, the end.
+/// Replays a recording of two steps: a narration, and an hour in which two waits end, after a second and at
+/// its end.
 fn opened() -> Session {
     let stop = |item, stop| EventKind::Stop { item, stop };
     let (en, zh) = ("Wait.".to_owned(), "等。".to_owned());
@@ -32,7 +33,7 @@ fn opened() -> Session {
 }
 
 impl Session {
-    /// What is told next of a recording, which is no free play and does not fail.
+    /// Receives the next update, which must be one that a replay can send.
     async fn next(&mut self) -> Update {
         let update = self.updates.recv().await.expect("the recording goes on");
         let (Update::Events(_) | Update::TimeRuns | Update::Verdict(_) | Update::Stepped { .. }) = update
@@ -46,7 +47,8 @@ impl Session {
         self.commands.send(command).expect("the recording listens");
     }
 
-    /// What one step tells: how many events, whether there is a verdict, whether the story is over.
+    /// Receives the updates of one step: the number of events, whether there is a verdict, and whether the
+    /// story is over.
     async fn stepped(&mut self) -> (usize, bool, bool) {
         let (mut events, mut judged) = (0, false);
         loop {
@@ -74,7 +76,7 @@ async fn a_step_takes_no_time_and_the_last_one_brings_the_verdict_once() {
 #[tokio::test]
 async fn watched_time_passes_can_be_held_and_is_cut_short_by_a_step() {
     let mut session = opened();
-    // So slow that none of it passes by itself while this test runs.
+    // So slow that no time passes by itself during this test.
     session.ask(Command::Speed(1e-6));
     session.ask(Command::Step);
     session.stepped().await;
@@ -83,7 +85,7 @@ async fn watched_time_passes_can_be_held_and_is_cut_short_by_a_step() {
     for command in [Command::Hold, Command::Speed(1e6), Command::Speed(1e-6), Command::Resume] {
         session.ask(command);
     }
-    // Heard in their order, so what comes next comes after all of them.
+    // Commands are handled in order, so the next update comes after all of them.
     session.ask(Command::Step);
     let Some(Update::Events(events)) = session.updates.recv().await else {
         panic!("the step goes on");
@@ -104,7 +106,7 @@ async fn watched_each_event_comes_in_its_time() {
         match session.next().await {
             Update::Events(events) => {
                 parts.push(events.len());
-                // The rest comes after half a minute, or now.
+                // The rest would take half a minute; at this speed it comes now.
                 session.ask(Command::Speed(1e9));
             }
             Update::Stepped { ended } => break assert!(ended),
