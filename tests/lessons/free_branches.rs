@@ -106,7 +106,7 @@ async fn a_reply_to_a_frozen_client_passes_before_its_link_is_held_again() {
     let planned = carried("unlock-someone-elses-lock", "get-compare-del");
     let link = || LinkId::new("B", "redis");
     for _ in 0..5 {
-        let mut first = told(&planned, 0).await;
+        let mut first = after_steps(&planned, 0).await;
         first.tell(Command::LeaveStory);
         first.outlook().await;
         first
