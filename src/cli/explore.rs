@@ -24,7 +24,7 @@ use crate::{
         self, Bounds, CarriedOut, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress,
         Stuck, Unavoidable,
     },
-    run::race,
+    run::{moves::describe, race},
     text::{Lang, Text, both},
     ui::view::outcomes::histogram::words_of,
     verdict::why,
@@ -334,15 +334,15 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         let order = if shortest.moves.is_empty() {
             words::BEFORE_ALL.get(lang).to_owned()
         } else {
-            shortest.moves.join(" → ")
+            describe(&shortest.moves).get(lang).to_owned()
         };
         lines.push(format!("{indent}{}", words::SHORTEST.with(lang, &[&order])));
         lines.extend(known.why.as_ref().map(|why| format!("{indent}{}", why.get(lang))));
     }
     for kind in &found.stuck {
         lines.push(format!("    {}", kind.says.get(lang)));
-        let first = kind.order.as_ref().map(|order| order.moves.join(" → "));
-        lines.extend(first.map(|first| format!("      {}", words::FIRST.with(lang, &[&first]))));
+        let first = kind.order.as_ref().map(|order| describe(&order.moves));
+        lines.extend(first.map(|first| format!("      {}", words::FIRST.with(lang, &[first.get(lang)]))));
         lines.extend(kind.why.as_ref().map(|why| format!("      {}", why.get(lang))));
     }
     lines.join("\n")

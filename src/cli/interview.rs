@@ -178,6 +178,7 @@ fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Fail
                 signal = interrupted() => return Err(Failure::interrupted(signal)),
             };
             let Some(ExamQuestion { scenario, order, safe, why, .. }) = question else { break };
+            let order: Vec<&str> = order.iter().map(|made| made.get(global.lang())).collect();
             print::json(&json!({
                 "lesson": scenario.loaded.lesson.id, "variant": scenario.variant, "order": order, "safe": safe,
                 "why": why,

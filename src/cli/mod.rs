@@ -24,6 +24,7 @@ pub(crate) mod race;
 pub(crate) mod run;
 pub(crate) mod teach;
 pub(crate) mod trust;
+pub(crate) mod usage;
 pub(crate) mod words;
 
 use std::{
@@ -313,7 +314,10 @@ pub fn main() -> ExitCode {
                 outcome.map_err(|failure| interrupt::received().map_or(failure, Failure::interrupted));
             (outcome, global.lang())
         }
-        Err(said) => (print::usage(&said), Lang::from_env()),
+        Err(said) => {
+            let lang = usage::lang(std::env::args_os());
+            (print::usage(&said, lang), lang)
+        }
     };
     let code = outcome.unwrap_or_else(|Failure { message, code }| {
         if code != print::UNREAD {

@@ -117,14 +117,17 @@ pub(crate) fn wait_for_enter(words: &str) -> io::Result<()> {
 }
 
 /// Prints help, the version, or what is wrong with the arguments. Returns the exit code.
-pub(crate) fn usage(said: &clap::Error) -> Result<u8, Failure> {
+pub(crate) fn usage(said: &clap::Error, lang: Lang) -> Result<u8, Failure> {
     // Escape sequences in an argument could not be told from those of clap's colours, so there are no colours
     // then.
     let quoted = std::env::args_os().chain(std::env::var_os(super::LESSONS));
     let mut quoted = quoted.map(|word| word.to_string_lossy().into_owned());
     let coloured = quoted.all(|word| word.chars().all(printable::is_harmless));
     let is_help = matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if coloured {
+    let chinese = super::usage::in_chinese(said).filter(|_| lang == Lang::Zh);
+    if let Some(words) = chinese {
+        tell(&words);
+    } else if coloured {
         let printed = unless_closed(said.print());
         if is_help {
             printed?;

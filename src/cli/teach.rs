@@ -75,6 +75,9 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
             link = Some(Link::write(&pages.teacher_url));
             let joining = &room.joining.url;
             print::tell(&words::TEACH_JOIN.with(global.lang(), &[joining, &pages.stage_url]));
+            if args.bind.ip().to_canonical().is_loopback() {
+                print::tell(&words::TEACH_ALONE.with(global.lang(), &[&args.bind.port().to_string()]));
+            }
             let file = link.as_ref().and_then(|link| link.0.as_ref());
             let file = file.map_or_else(String::new, |file| file.display().to_string());
             print::tell(&words::TEACH_LINK.with(global.lang(), &[&pages.teacher_url, &file]));

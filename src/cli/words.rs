@@ -1,5 +1,5 @@
-//! Every text that the command line has for learners, in both languages. Mistakes in lessons are worded where
-//! they are found, also in both languages; the descriptions of options are in English only.
+//! Every text that the command line has for learners, in both languages. Mistakes in lessons are worded where they are
+//! found, and mistakes in arguments in `usage`, also in both languages; the descriptions of options are in English only.
 
 use crate::{text::Words, verdict::Outcome};
 
@@ -422,6 +422,11 @@ pub const BENCH_NOT_THERE: Words = Words::new(
 pub const TEACH_JOIN: Words = Words::new(
     "The class joins at {} (J on the screen shows it).\nA second projector can show {}.",
     "学生从 {} 加入（在界面上按 J 显示）。\n第二块投影可以打开 {}。",
+);
+/// Only this machine can reach the pages. Value: the port.
+pub const TEACH_ALONE: Words = Words::new(
+    "Only this machine can open these addresses. For a class in the room: --bind 0.0.0.0:{}",
+    "这两个地址只有本机能打开。要让教室里的学生加入，请加上 --bind 0.0.0.0:{}",
 );
 /// Values: the link, and the file that contains it.
 pub const TEACH_LINK: Words = Words::new(

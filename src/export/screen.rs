@@ -134,6 +134,7 @@ impl<'a> Renderer<'a> {
             },
             form: if self.look.presenting { Form::Presenting } else { Form::Panes },
             presented: None,
+            waited: None,
             entry: &self.run.entry,
             variant: self.run.variant,
             free: None,

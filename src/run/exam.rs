@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::{
     explore::{Bounds, CarriedOut, OutcomeSeen, Progress, carry_out, explore},
-    moves::folded,
+    moves::in_lines,
     session::RunError,
 };
 use crate::{
@@ -38,14 +38,14 @@ const LONGEST: Duration = Duration::from_secs(6);
 const SHORTEST: usize = 3;
 
 /// The most lines of an order: a longer one does not fit a small terminal together with the question.
-const MOST_LINES: usize = 14;
+const MOST_LINES: usize = 13;
 
 /// A question about an order that was carried out.
 #[derive(Debug, Clone)]
 pub struct ExamQuestion {
     pub scenario: Scenario,
     /// Each move with the command that was sent.
-    pub order: Vec<String>,
+    pub order: Vec<Text>,
     /// Whether no invariant was broken.
     pub safe: bool,
     /// What was broken, and how that came about.
@@ -193,7 +193,7 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     for (choices, violates) in pick(true, 2).into_iter().chain(pick(false, 1)) {
         let CarriedOut { moves, log, .. } = carry_out(scenario, options, choices).await?;
         let broken = breaches(scenario, &log).unwrap_or_default();
-        let order = folded(&commands(moves, &log));
+        let order = in_lines(&commands(moves, &log));
         // An order is not used if it did not end as it did in the search.
         if broken.is_empty() != violates && order.len() <= MOST_LINES {
             let says = || broken.first().map(|breach| scenario.invariants[breach.invariant].says.clone());

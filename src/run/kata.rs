@@ -47,7 +47,7 @@ impl Round {
         let orders = how_many(self.orders);
         match self.cut {
             Some(moves) => {
-                both!("{orders}, followed for {moves} moves", "{orders}，只看到第 {moves} 步", orders)
+                both!("{orders}, each for {moves} moves at most", "{orders}，每种最多走 {moves} 步", orders)
             }
             None => orders,
         }

@@ -32,6 +32,12 @@ pub fn describe(moves: &[String]) -> Text {
     })
 }
 
+/// An order, for learners: one line for each move.
+pub fn in_lines(moves: &[String]) -> Vec<Text> {
+    let lines = |lang| folded(&moves.iter().map(|one| describe_one(one, lang)).collect::<Vec<_>>());
+    lines(Lang::En).into_iter().zip(lines(Lang::Zh)).map(|(en, zh)| Text::new(en, zh)).collect()
+}
+
 /// A count of orders, for learners: `4,096`, `13.1 trillion`.
 pub fn how_many(orders: u128) -> Text {
     Text::from_fn(|lang| {

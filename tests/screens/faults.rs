@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    log::{Direction, EventKind, Fault, LinkId, ServerInfo, Stop},
+    log::{ActorId, Belief, Direction, EventKind, Fault, LinkId, ServerInfo, Stop},
     text::Lang,
 };
 
@@ -162,5 +162,40 @@ fn what_happened_to_a_server_and_who_holds_its_key_stand_beside_each_other() {
         let stand = Stand::lesson(script.clone(), Lang::En, size);
         let row = stand.rows().into_iter().find(|row| row.contains("▶ START")).unwrap_or_default();
         assert!(row.contains("▶ START ● A"), "{size:?}: {:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn two_who_wait_for_each_other_are_seen_to_hold_and_to_wait() {
+    let who = ["A", "B"].map(|name| (name.to_owned(), name.to_owned(), false));
+    let mut script = Script::new("Redis", ClockKind::Controlled, &who);
+    for (round, reply) in [(0, "OK".into()), (1, serde_json::Value::Null)] {
+        for actor in [0, 1] {
+            let lock = ["a", "b"][(actor + round) % 2];
+            let actor = u32::try_from(actor).expect("few actors");
+            let believes =
+                |belief| EventKind::Believes { actor: ActorId(actor), lock: lock.to_owned(), belief };
+            script.add(believes(Belief::Waiting));
+            script.call(actor, "acquire", &format!("SET {lock} x NX"), serde_json::Value::clone(&reply));
+            if round == 0 {
+                script.add(believes(Belief::Holding));
+            }
+            script.pass(500);
+            script.stop(Stop::Move);
+        }
+    }
+    for (lang, says) in
+        [(Lang::En, ["A waits for ■ B", "B waits for ● A"]), (Lang::Zh, ["A 等待 ■ B", "B 等待 ● A"])]
+    {
+        let stand = Stand::lesson(script.clone(), lang, (120, 40));
+        for words in says {
+            let rows = stand.rows();
+            let at = rows.iter().position(|row| row.contains(words));
+            let at = at.unwrap_or_else(|| panic!("{words}\n{rows:#?}"));
+            // Below the hatch is what each holds.
+            let held = |row: &String| row.trim_end_matches('│').ends_with("████");
+            assert!(rows[at + 1..=at + 2].iter().any(held), "{rows:#?}");
+        }
+        stand.assert_whole();
     }
 }

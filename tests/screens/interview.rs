@@ -194,7 +194,7 @@ fn unsafe_order() -> ExamQuestion {
     "unlock".clone_into(&mut Arc::make_mut(&mut scenario.loaded).lesson.id);
     ExamQuestion {
         scenario,
-        order: order.map(str::to_owned).to_vec(),
+        order: order.map(|made| text(made, made)).to_vec(),
         safe: false,
         why: Some(text("A deleted a lock that was B's.", "A 删掉了 B 的锁。")),
         log: staged::misdelete(ClockKind::Controlled).log(),

@@ -151,8 +151,12 @@ fn ticks(source: &Source<'_>) -> Vec<(u32, usize, i64)> {
 fn faults(source: &Source<'_>) -> Vec<Value> {
     let mut faults = Vec::new();
     for (n, event) in source.log.events().iter().enumerate() {
+        let mut link = None;
         let (glyph, says) = match &event.kind {
-            EventKind::Fault(fault) => (fault::glyph(fault), Text::from_fn(|lang| fault::words(lang, fault))),
+            EventKind::Fault(fault) => {
+                link = fault.link().map(ToString::to_string);
+                (fault::glyph(fault), Text::from_fn(|lang| fault::words(lang, fault)))
+            }
             EventKind::ServerDied { server, why } => {
                 let why = shorten(why.lines().next().unwrap_or_default());
                 ("✗", Text::from_fn(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))))
@@ -160,7 +164,7 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
             _ => continue,
         };
         faults.push(json!({
-            "e": n, "x": source.chart.column(n), "at": micros(event.at), "glyph": glyph, "says": says,
+            "e": n, "x": source.chart.column(n), "at": micros(event.at), "glyph": glyph, "says": says, "link": link,
         }));
     }
     faults

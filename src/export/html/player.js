@@ -212,7 +212,8 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "l" || event.key === "L") turn();
   else if (/^[1-9]$/.test(event.key)) $("story").querySelectorAll(".choices button")[Number(event.key) - 1]?.click();
 });
-addEventListener("resize", () => { fit(); draw(); });
+addEventListener("resize", () => { fit(); draw(); hasMore(); });
+$("story").querySelector("div").addEventListener("scroll", hasMore);
 /** Handles `#step=7` and `#step=end`, also after `#embed&`. */
 function fragment() {
   const named = /[#&]step=(\d+|end)$/.exec(location.hash);

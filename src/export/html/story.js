@@ -3,6 +3,19 @@ const answers = new Map();
 let lit = -1;
 /** Draws the story at a stop: text, a question, a decision, the verdict. */
 function drawStory() {
+  tellStory();
+  const box = $("story").querySelector("div");
+  box.scrollTop = 0;
+  hasMore();
+  // In an article the chart takes what room the words leave.
+  if (EMBED) fit();
+}
+/** Whether there are words below those in sight. */
+function hasMore() {
+  const box = $("story").querySelector("div");
+  $("story").classList.toggle("more", box.scrollTop + box.clientHeight < box.scrollHeight - 4);
+}
+function tellStory() {
   const stop = stops[step], title = $("story").querySelector("h2"), box = $("story").querySelector("div");
   box.replaceChildren();
   box.className = stop.verdict ? "verdict" : "";

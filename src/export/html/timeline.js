@@ -298,7 +298,12 @@ function load(data, more) {
   run.bands.forEach(band);
   run.truths.forEach(truth);
   axis();
-  for (const fault of run.faults) $("chart").append(appears(fault.e, across(make("div", "strike"), fault.x)));
+  for (const fault of run.faults) {
+    const strike = across(make("div", "strike"), fault.x);
+    // Of a link no lane tells.
+    if (fault.link) strike.append(make("b", "", `${fault.glyph} ${fault.link}`));
+    $("chart").append(appears(fault.e, strike));
+  }
   for (const id of ["head", "flight"]) {
     const element = make("div");
     element.id = id;

@@ -122,6 +122,14 @@ impl Scenario {
         &self.loaded.lesson.variants[&self.variant]
     }
 
+    /// Whether any actor may ever believe something about a lock.
+    pub fn has_beliefs(&self) -> bool {
+        let believes = |plan: &ActorPlan| {
+            plan.program.instructions.iter().any(|one| matches!(one, Instruction::Believe { .. }))
+        };
+        self.is_attached() || self.actors.iter().any(believes)
+    }
+
     /// Whether an actor locks files.
     pub fn locks_files(&self) -> bool {
         self.actors.iter().any(|plan| plan.program.locks_files)

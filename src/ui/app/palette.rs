@@ -171,11 +171,14 @@ impl<R: Runs> App<R> {
             let exact = candidates.iter().any(|candidate| candidate.text == self.palette.typed.trim());
             listed.push((if exact { u32::MAX } else { found.score }, Listed { command, marks, other }));
         }
-        // Of equal scores the shorter name wins, because more of it was typed. With nothing typed, the order stays.
+        // Of equal scores the shorter name wins, because more of it was typed. Choices of free play keep their order, and
+        // with nothing typed all commands do.
+        let length = |command: &Command| match command.action {
+            Action::Choose(_) => 0,
+            _ => command.name.chars().count(),
+        };
         if !self.palette.typed.trim().is_empty() {
-            listed.sort_by_key(|(score, listed)| {
-                (std::cmp::Reverse(*score), listed.command.name.chars().count())
-            });
+            listed.sort_by_key(|(score, listed)| (std::cmp::Reverse(*score), length(&listed.command)));
         }
         listed.into_iter().map(|(_, listed)| listed).collect()
     }

@@ -313,7 +313,7 @@ impl<R: Runs> App<R> {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
             Mode::Learning(lesson) => {
                 let clock = self.presented().map(|presented| next_second(presented, now));
-                [lesson.run.due(), clock].into_iter().flatten().min()
+                [lesson.run.due(now), clock].into_iter().flatten().min()
             }
             Mode::Comparing(comparison) => comparison.comparing.next,
             Mode::Browsing => {

@@ -212,7 +212,9 @@ impl Lane {
             None => Belief::Nothing,
         };
         self.wanted.retain(|wanted| wanted != lock);
-        if belief == Belief::Waiting && self.marks.is_empty() && self.band.is_none() {
+        let has_another = self.bars.iter().rev().take(RECENT).any(|bar| bar.to.is_none() && bar.kind.holds());
+        let has_asked = !self.marks.is_empty() && !has_another;
+        if belief == Belief::Waiting && !has_asked && self.band.is_none() {
             self.wanted.push(lock.to_owned());
         } else if belief != Belief::Nothing {
             // The command that took the lock also read a value. The bar of the lock covers both.
@@ -434,7 +436,7 @@ impl Mark {
                 format!("{} → {}", text::fit(&command, command_columns), text::fit(reply, reply_columns))
             }
             EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, command_columns)),
-            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, command_columns)),
+            EventKind::Took { label, .. } => format!("↯ {}", text::fit(named(label), command_columns)),
             EventKind::Counted { counter, by, .. } => {
                 format!("{} {by:+}", text::fit(named(counter), command_columns))
             }

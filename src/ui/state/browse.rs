@@ -34,6 +34,8 @@ pub struct Hit {
     /// Another matching text of the lesson, with the indices of its matching characters.
     pub other: Option<(String, Vec<usize>)>,
     score: u32,
+    /// Whether each word that was typed stands in it as it is.
+    literal: bool,
 }
 
 impl Search {
@@ -41,7 +43,13 @@ impl Search {
     pub fn new(typed: String, before: usize, catalogue: &Catalogue, lang: Lang) -> Self {
         let mut query = Query::new(&typed);
         let entries = catalogue.entries.iter().enumerate();
-        let mut hits: Vec<Hit> = entries.filter_map(|(n, entry)| find(&mut query, n, entry, lang)).collect();
+        let words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
+        let find = |(n, entry)| find((&mut query, &words), n, entry, lang);
+        let mut hits: Vec<Hit> = entries.filter_map(find).collect();
+        // Letters that are strewn over a name count only where nobody has all of what was typed.
+        if hits.iter().any(|hit| hit.literal) {
+            hits.retain(|hit| hit.literal);
+        }
         // The sort is stable, so equal scores stay in the catalogue's order.
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.score));
         Self { typed, hits, before }
@@ -59,7 +67,12 @@ enum Kind {
     Variant(usize),
 }
 
-fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Option<Hit> {
+fn find(
+    (query, words): (&mut Query, &[String]),
+    n: usize,
+    entry: &CatalogueEntry,
+    lang: Lang,
+) -> Option<Hit> {
     let mut kinds = Vec::new();
     let mut candidates = Vec::new();
     let mut add = |kind, text, bonus, loose| {
@@ -81,6 +94,8 @@ fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Opti
         add(Kind::Lesson, card.q.get(lang.other()), 0, false);
     }
     let found = query.find(&candidates)?;
+    let has = |word: &String| candidates.iter().any(|one| one.text.to_lowercase().contains(word));
+    let literal = words.iter().all(has);
     let variant = found.marks.keys().find_map(|at| match kinds[*at] {
         Kind::Variant(n) => Some(n),
         Kind::Title | Kind::Lesson => None,
@@ -92,6 +107,7 @@ fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Opti
         title: found.marks.get(&0).cloned().unwrap_or_default(),
         other: other.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone())),
         score: found.score,
+        literal,
     })
 }
 

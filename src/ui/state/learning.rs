@@ -160,6 +160,13 @@ impl Learning {
         }
     }
 
+    /// How long the step under way has been waited for, where that is long and no picture of it moves.
+    pub fn waited(&self, now: Instant) -> Option<Duration> {
+        let Engine::Stepping { from: (_, asked), .. } = self.engine else { return None };
+        let waited = now.saturating_duration_since(asked);
+        (waited >= LONG && !self.playback.is_gliding()).then_some(waited)
+    }
+
     pub fn motion(&self) -> Motion {
         match (self.pace, &self.engine) {
             (Pace::Playing { .. }, _) => Motion::Playing,
@@ -481,9 +488,18 @@ impl Learning {
         self.play(now);
     }
 
-    /// When the next step is due, if no animation ends before.
-    pub fn due(&self) -> Option<Instant> {
-        if let Pace::Playing { next } = self.pace { self.paused_until.or(next) } else { None }
+    /// When the next step or the next second of a wait is due, if no animation ends before.
+    pub fn due(&self, now: Instant) -> Option<Instant> {
+        let paced = if let Pace::Playing { next } = self.pace { self.paused_until.or(next) } else { None };
+        // The header counts the seconds of a step that takes long.
+        let second = match self.engine {
+            Engine::Stepping { from: (_, asked), .. } => {
+                let whole = now.saturating_duration_since(asked).as_secs() + 1;
+                Some(asked + Duration::from_secs(whole))
+            }
+            _ => None,
+        };
+        paced.into_iter().chain(second).min()
     }
 
     /// Handles an update of the live run; `None` means that it ended without a report.

@@ -10,6 +10,7 @@ use crate::{
         LessonChoice,
         batch::{Batch, BatchUpdate, Control, Finding},
         explore::{Bounds, CarriedOut, Failing, MOST_MOVES, Progress, ShortestSoFar, StateGraph},
+        moves::describe,
         race::{Invariant, Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
     },
     text::Text,
@@ -123,6 +124,13 @@ pub struct BreakingOrder<'a> {
     pub stuck: bool,
     /// Its index among the known orders, and their number.
     pub place: (usize, usize),
+}
+
+impl BreakingOrder<'_> {
+    /// Its moves, in words.
+    pub fn told(&self) -> Text {
+        describe(&self.order.moves)
+    }
 }
 
 impl Exploration {

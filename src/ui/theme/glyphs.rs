@@ -31,6 +31,8 @@ pub const HOLDING: &str = "▄";
 /// Holds a lock together with others.
 pub const SHARING: &str = "▂";
 pub const WAITING: &str = "╱";
+/// Has read a value and acts on it.
+pub const SAW: &str = "≡";
 pub const UNSURE: &str = "░";
 /// The outline of a lock that the client no longer holds but believes to hold: corners, sides and edges.
 pub const OUTLINE: [&str; 6] = ["┌", "┐", "└", "┘", "┆", "┄"];
@@ -65,7 +67,7 @@ pub const HAIRLINE: &str = "╎";
 
 /// Whether the content of a cell is text rather than drawing: letters, digits, glyphs of clients and faults.
 pub fn is_word(symbol: &str) -> bool {
-    let is_drawn = |c: char| matches!(c, ' ' | '\u{2500}'..='\u{259f}');
+    let is_drawn = |c: char| matches!(c, ' ' | '≡' | '\u{2500}'..='\u{259f}');
     !symbol.starts_with(is_drawn)
 }
 
@@ -120,7 +122,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "←" | "◀" | "◂" => "<",
         "↑" | "▲" => "^",
         "↓" | "▼" => "v",
-        "·" => ".",
+        "·" | SAW => ".",
         "●" => "o",
         "■" => "$",
         "○" | "◌" => "O",
@@ -151,8 +153,8 @@ pub fn ascii(symbol: &str) -> &'static str {
 mod tests {
     use super::{
         AGAIN, CLASHING, CLIENTS, CLOCK, CUT, DIFFERENCE, DONE, FROZEN, HELD, HOLDING, KILLED, KNOB, MASTER,
-        NOTIFIED, NUMBERED, RELEASED, SENTINEL, SHARING, STARRED, STOPPED, UNSURE, WAITING, WATCH, ascii,
-        client,
+        NOTIFIED, NUMBERED, RELEASED, SAW, SENTINEL, SHARING, STARRED, STOPPED, UNSURE, WAITING, WATCH,
+        ascii, client,
     };
 
     #[test]
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn fills_and_marks_have_distinct_ascii_glyphs() {
-        let fills = [HOLDING, SHARING, WAITING, UNSURE, FROZEN, CLASHING, HELD];
+        let fills = [HOLDING, SHARING, WAITING, SAW, UNSURE, FROZEN, CLASHING, HELD];
         let marks = [
             KILLED, STOPPED, RELEASED, CUT, CLOCK, AGAIN, NOTIFIED, DONE, MASTER, WATCH, DIFFERENCE, KNOB,
             SENTINEL, STARRED,

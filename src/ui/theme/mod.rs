@@ -242,10 +242,15 @@ impl Theme {
             return;
         }
         let ground = Color::Indexed(self.palette.alarm);
+        let (chrome, text) = (self.style(Role::Chrome).fg, self.style(Role::Text).fg.unwrap_or(Color::Reset));
         for place in area.intersection(buf.area).positions() {
             let cell = &mut buf[place];
             if cell.bg == Color::Reset {
                 cell.bg = ground;
+                // Grey words can hardly be read on red.
+                if Some(cell.fg) == chrome && glyphs::is_word(cell.symbol()) {
+                    cell.fg = text;
+                }
             }
         }
     }

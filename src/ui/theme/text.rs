@@ -52,6 +52,8 @@ fn fit_clean(text: Cow<'_, str>, max: usize) -> Cow<'_, str> {
             break;
         }
     }
+    // Of what was cut already one sign says so.
+    cut.truncate(cut.trim_end_matches('…').len());
     cut.push('…');
     Cow::Owned(cut)
 }
@@ -71,6 +73,30 @@ pub fn fit_middle(text: &str, max: usize) -> Cow<'_, str> {
     }
     let begin = fit_clean(text, max - width(&end));
     Cow::Owned(format!("{begin}{end}"))
+}
+
+/// The text in at most `max` columns, cut in the beginning that it shares with one of the others, so that the difference
+/// stays visible.
+pub fn fit_apart<'a>(text: &'a str, others: &[&str], max: usize) -> Cow<'a, str> {
+    if width(&clean(text)) <= max {
+        return clean(text);
+    }
+    let alike = |other: &&str| -> usize {
+        text.chars()
+            .zip(other.chars())
+            .take_while(|(one, other)| one == other)
+            .map(|(c, _)| c.len_utf8())
+            .sum()
+    };
+    let alike = others.iter().filter(|other| **other != text).map(alike).max().unwrap_or(0);
+    // A word whose beginning is shared is kept whole.
+    let begin = text[..alike].rfind(|c: char| !c.is_alphanumeric()).map_or(0, |at| at + 1);
+    let rest = text.get(begin..).unwrap_or(text);
+    let Some(room) = max.checked_sub(width(&clean(rest)) + 1).filter(|room| *room > 0 && alike > 0) else {
+        return fit_middle(text, max);
+    };
+    let begin = fit_clean(clean(text), room + 1);
+    Cow::Owned(format!("{begin}{}", clean(rest)))
 }
 
 /// Breaks a text into full lines, regardless of words: as few lines as possible.
@@ -222,7 +248,7 @@ fn is_wide(cluster: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{chop, common, fit, fit_middle, pad, width, wrap};
+    use super::{chop, common, fit, fit_apart, fit_middle, pad, width, wrap};
 
     #[test]
     fn common_text_leaves_out_differing_numbers() {
@@ -241,6 +267,11 @@ mod tests {
         assert_eq!(fit_middle("short", 17), "short");
         assert_eq!(fit_middle("锁的名字很长很长", 9), "锁的…很长");
         assert_eq!(fit_middle("abcdef", 1), "…");
+        let names = ["redisson_lock__queue:{l}", "redisson_lock__timeout:{l}", "lock"];
+        assert_eq!(fit_apart(names[0], &names, 16), "rediss…queue:{l}");
+        assert_eq!(fit_apart(names[1], &names, 16), "redi…timeout:{l}");
+        assert_eq!(fit_apart(names[2], &names, 16), "lock");
+        assert_eq!(fit_apart("redisson_lock", &["redisson_lock"], 9), "redi…lock");
         assert_eq!(chop("ab cd ef", 3), ["ab ", "cd ", "ef"]);
         assert_eq!(chop("锁a锁", 3), ["锁a", "锁"]);
     }
@@ -264,6 +295,7 @@ mod tests {
     fn a_cut_is_marked_and_never_splits_a_character() {
         assert_eq!(fit("分布式锁", 5), "分布…");
         assert_eq!(fit("分布式锁", 4), "分…");
+        assert_eq!(fit("committ… · work", 9), "committ…");
         assert_eq!(fit("lock", 4), "lock");
         assert_eq!(fit("lock", 0), "");
         assert_eq!(fit("a\nb", 3), "a·b");

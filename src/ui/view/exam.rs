@@ -1,9 +1,11 @@
 //! An exam: an order of moves in the middle of the screen, the answer, and the results.
 
-use super::{interview::InterviewView, paragraph, prelude::*};
+use super::{interview::InterviewView, paragraph, prelude::*, redis};
 use crate::{
+    log::Entry,
     text::Text,
     ui::state::exam::{ExamQuestion, ExamRound},
+    world::World,
 };
 
 /// Rows below an order for the prompt.
@@ -18,6 +20,23 @@ pub(super) fn idle(exam: &ExamRound) -> &'static [&'static str] {
         (Some(_), None) => &["next-order", "proof"],
         (Some(_), Some(_)) => &["judge-safe", "judge-unsafe"],
     }
+}
+
+/// What the servers hold before the first move: names and values.
+fn opening(question: &ExamQuestion) -> String {
+    let world = World::fold(&question.log, question.log.opening());
+    let mut held: Vec<String> = Vec::new();
+    for observed in world.servers.iter().filter_map(|server| server.observed.as_ref()) {
+        let shown = |entry: &Entry<'_>| match entry {
+            Entry::Key(key) => redis::value(&key.value),
+            other => other.text().into_owned(),
+        };
+        held.extend(observed.entries().iter().map(|(name, entry)| format!("{name} {}", shown(entry))));
+    }
+    // Servers that hold the same, as all of a majority do, hold it once.
+    held.sort_unstable();
+    held.dedup();
+    held.join(" · ")
 }
 
 impl InterviewView<'_> {
@@ -65,10 +84,19 @@ impl InterviewView<'_> {
         let Context { theme, lang, .. } = self.context;
         let never = words::EXAM_NEVER.with(lang, &[question.never().get(lang)]);
         let mut lines = paragraph::prose(&never, width, self.style(Role::Accent), theme);
+        let opening = opening(question);
+        if !opening.is_empty() {
+            let words = words::EXAM_OPENING.with(lang, &[&opening]);
+            lines.extend(paragraph::plain(&text::clean(&words), width, self.style(Role::Text)));
+        }
         lines.push(Line::default());
         for (n, made) in question.order.iter().enumerate() {
             let number = Span::styled(format!("{:>2}. ", n + 1), self.style(Role::Chrome));
-            let made = paragraph::plain(made, width.saturating_sub(number.width()), self.style(Role::Code));
+            let made = paragraph::plain(
+                made.get(lang),
+                width.saturating_sub(number.width()),
+                self.style(Role::Code),
+            );
             lines.extend(paragraph::hang(number, made));
         }
         lines

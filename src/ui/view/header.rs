@@ -13,8 +13,11 @@ use crate::{
     },
 };
 
-/// The minimum width that has room for the number of participants.
+/// The minimum width that has room for what is also shown elsewhere: the number of participants, and that time is real.
 const ROOMY: u16 = 100;
+
+/// The fewest columns of a lesson's title that still identify it.
+const SHORTEST_TITLE: usize = 10;
 
 /// The left end of a header: a glyph for the state, the lesson, the variant.
 #[derive(Debug, Clone, Copy)]
@@ -37,14 +40,16 @@ impl<'a> Title<'a> {
         let what = self.what.map_or_else(String::new, |what| format!(" · {what}"));
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
         let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(lang));
-        // The title is cut first, down to a quarter of the room, because the variant is what the learner compares.
+        // The title is cut first, and left out in the end, because the variant is what the learner compares.
         let title = self.entry.title.get(lang);
-        let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 4));
-        let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
+        let left = room.saturating_sub(text::width(variant) + 3);
+        let title = if left < SHORTEST_TITLE { "".into() } else { text::fit(title, left) };
+        let between = if title.is_empty() { "" } else { " · " };
+        let variant = text::fit(variant, room.saturating_sub(text::width(&title) + text::width(between)));
         Line::from(vec![
             Span::styled(format!("{glyph} "), style(role)),
             Span::styled(title, style(Role::Accent)),
-            Span::styled(" · ", style(Role::Chrome)),
+            Span::styled(between, style(Role::Chrome)),
             Span::styled(variant, style(Role::Text).add_modifier(Modifier::BOLD)),
             Span::styled(count, style(Role::Chrome)),
             Span::styled(what, style(Role::Chrome)),
@@ -91,13 +96,21 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
         spans.push(Span::styled(format!("{words}  "), chrome));
     }
     spans.push(Span::styled(time::moment(scene.display), scene.style(Role::Fresh)));
-    spans.push(Span::styled(format!("  {}x ", view.speed), chrome));
+    let usual = (view.speed - 1.0).abs() < f64::EPSILON;
+    let speed = if usual && width < ROOMY { " ".to_owned() } else { format!("  {}x ", view.speed) };
+    spans.push(Span::styled(speed, chrome));
     if let Some(class) = view.class.filter(|_| width >= ROOMY) {
         let words = words::HERE.with(scene.lang, &[&class.tally.joined.to_string()]);
         spans.push(Span::styled(format!(" {words} "), scene.style(Role::Accent)));
     }
     if let Some(presented) = view.presented {
-        spans.push(Span::styled(format!(" {} ", words::stopwatch(presented)), scene.style(Role::Accent)));
+        let watch = words::stopwatch(presented);
+        let words = if width < ROOMY {
+            watch
+        } else {
+            words::PRESENTING.with(scene.lang, &[&watch, &scene.keys.label("present")])
+        };
+        spans.push(Span::styled(format!(" {words} "), scene.style(Role::Accent)));
     }
     if !scene.log.is_empty() {
         let (words, role) = match scene.world.clock {
@@ -124,6 +137,9 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         (RunPhase::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
         (_, Motion::Held) => (words::HELD, Role::Warning),
+        (RunPhase::Working, _) if let Some(seconds) = view.waited => {
+            return (words::WORKING_FOR.with(view.scene.lang, &[&seconds.to_string()]), Role::Warning);
+        }
         (RunPhase::Working, _) => (words::WORKING, Role::Chrome),
         (RunPhase::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
         // Free play has no verdict.

@@ -21,6 +21,15 @@ pub fn page(context: Context<'_>, scopes: &[KeyScope], width: usize) -> Page {
             lines.push(Line::default());
         }
     }
+    // It may begin pages below the keys.
+    let hint = words::LEGEND_BELOW.with(context.lang, &[&context.keys.label("page-down")]);
+    lines.splice(
+        ..0,
+        [
+            Line::styled(text::fit(&hint, width).into_owned(), context.theme.style(Role::Fresh)),
+            Line::default(),
+        ],
+    );
     lines.extend(legend(context, width));
     for place in after.iter().copied().chain(KeyScope::ALL) {
         let section = section(context, place, &mut listed, width);
@@ -34,7 +43,7 @@ pub fn page(context: Context<'_>, scopes: &[KeyScope], width: usize) -> Page {
 
 fn row(first: &str, style: Style, words: &str, width: usize) -> Vec<Line<'static>> {
     let words = plain(words, width.saturating_sub(KEYS), Style::new());
-    let gap = KEYS.saturating_sub(text::width(first));
+    let gap = KEYS.saturating_sub(text::width(first)).max(1);
     let mut lines = hang(Span::raw(" ".repeat(KEYS)), words);
     // The background of a glyph is no wider than the glyph.
     if let Some(indent) = lines.first_mut().and_then(|line| line.spans.first_mut()) {

@@ -288,7 +288,8 @@ fn reverse(x: u16, y: u16, buf: &mut Buffer) {
 /// Draws a piece of a line, unless a word or a tick is there.
 fn thread(x: u16, y: u16, (symbol, style): (&str, Style), buf: &mut Buffer) {
     let is_free = |symbol: &str| {
-        let bars = [glyphs::HOLDING, glyphs::WAITING, glyphs::UNSURE, glyphs::FROZEN, glyphs::DEAD];
+        let bars =
+            [glyphs::HOLDING, glyphs::WAITING, glyphs::SAW, glyphs::UNSURE, glyphs::FROZEN, glyphs::DEAD];
         let lines = [" ", "─", "·", glyphs::PLAYHEAD, glyphs::PATH, glyphs::HELD];
         bars.contains(&symbol) || lines.contains(&symbol) || glyphs::LEASE.contains(&symbol)
     };

@@ -174,7 +174,7 @@ fn name_bar(
     }
     let within =
         |stretches: &[(u16, u16)], at: u16| stretches.iter().any(|(from, to)| (*from..*to).contains(&at));
-    let row = y + rows / 2;
+    let row = y + hatched_rows(bar, bars, rows) / 2;
     for (n, from) in starts.iter().copied().enumerate() {
         if within(&pauses, from) {
             continue;
@@ -200,15 +200,58 @@ fn name_bar(
             BarKind::Oversold => acted(scene, bar),
             _ => what.with(scene.lang, &[&bar.value]),
         };
-        let words = format!(" {} {} {what} ", scene.glyph(actor), scene.name(actor));
+        let say = |what: &str| format!(" {} {} {what} ", scene.glyph(actor), scene.name(actor));
         let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
-        if usize::from(to.saturating_sub(start)) > text::width(&words) {
+        let fits = |words: &String| usize::from(to.saturating_sub(start)) > text::width(words);
+        let whom =
+            (bar.kind == BarKind::Belief(Belief::Waiting)).then(|| waits_for(scene, plot, (actor, bar)));
+        let whom = whom.flatten().map(|whom| {
+            let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
+            say(&words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom]))
+        });
+        let words = whom.filter(fits).unwrap_or_else(|| say(&what));
+        if fits(&words) {
             let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !is_bare && rows > 1;
             let style = scene.actor_style(actor);
             let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
             plot.write((start, row), &words, to, style.add_modifier(Modifier::BOLD), buf);
         }
     }
+}
+
+/// How many rows of a lane a bar takes: whoever waits for one lock and holds another shows both, the one over the other.
+fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
+    let has_another = bar.kind == BarKind::Belief(Belief::Waiting)
+        && bars.iter().any(|held| {
+            held.kind.holds()
+                && held.lock != bar.lock
+                && held.from.1 < bar.from.1
+                && held.to.is_none_or(|(_, event)| event > bar.from.1)
+        });
+    if has_another { (rows - rows / 3).min(rows.saturating_sub(1)).max(1) } else { rows }
+}
+
+/// Who has the lock that a client waits for, where that is one other client alone: as long as it waits, or last.
+fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<ActorId> {
+    let end = bar.to.map_or(plot.position, |(_, event)| event).min(plot.position);
+    let mut latest: Option<(usize, Option<ActorId>)> = None;
+    for (n, lane) in (0..).zip(&scene.chart.lanes).filter(|(n, lane)| *n != actor.0 && lane.band.is_none()) {
+        let begun = lane.bars.partition_point(|held| held.from.1 < end);
+        let held = lane.bars[..begun]
+            .iter()
+            .rev()
+            .take(BEFORE)
+            .find(|held| held.kind.holds() && held.lock == bar.lock);
+        let until = held.map(|held| held.to.map_or(end, |(_, event)| event).min(end));
+        let Some(until) = until.filter(|until| *until > bar.from.1) else { continue };
+        match latest {
+            Some((known, _)) if known > until => {}
+            // Two at a time: it waits for either.
+            Some((known, _)) if known == until => latest = Some((known, None)),
+            _ => latest = Some((until, Some(ActorId(n)))),
+        }
+    }
+    latest?.1
 }
 
 fn draw_bar(
@@ -229,11 +272,12 @@ fn draw_bar(
     let (symbol, style) = match bar.kind {
         BarKind::Belief(belief) if belief.holds() => (glyphs::belief(belief), client),
         BarKind::Belief(belief) => (glyphs::belief(belief), client.add_modifier(Modifier::DIM)),
-        BarKind::Read => (glyphs::WAITING, client),
+        BarKind::Read => (glyphs::SAW, client),
         BarKind::Oversold => scene.theme.clashing(client),
         BarKind::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         BarKind::Dead => (glyphs::DEAD, scene.style(Role::Chrome)),
     };
+    let rows = hatched_rows(bar, bars, rows);
     let holding = bar.kind.holds();
     for row in 0..rows {
         // A thick bar is solid below its upper edge, and a line stays a line.

@@ -48,6 +48,8 @@ pub struct LessonView<'a> {
     pub form: Form,
     /// For how long the lesson has been presented.
     pub presented: Option<Duration>,
+    /// For how many seconds the step under way has been waited for, where that is long.
+    pub waited: Option<u64>,
     pub scrolls: &'a Scrolls,
     pub diagram: DiagramKind,
     /// The first visible client of the sequence, counted from 0; `None` follows the newest row.
@@ -142,6 +144,26 @@ impl<'a> LessonView<'a> {
     }
 
     pub(crate) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
+        let mut lines = self.waiting_lines(inside(area).width.saturating_sub(2));
+        lines.extend(self.told_lines(area));
+        lines
+    }
+
+    /// Why nothing happens for so long: nobody is to think that it hangs.
+    fn waiting_lines(&self, width: u16) -> Vec<Line<'static>> {
+        let (scene, lang) = (&self.scene, self.scene.lang);
+        let Some(seconds) = self.waited.filter(|_| self.at_end() || self.is_fresh()) else {
+            return Vec::new();
+        };
+        // One point more with each second.
+        let sign = glyphs::PASSES.repeat(1 + usize::try_from(seconds % 3).unwrap_or(0));
+        let words = words::WORKING_WHY.with(lang, &[&sign, &seconds.to_string()]);
+        let mut lines = paragraph::plain(&words, width.into(), scene.style(Role::Warning));
+        lines.push(Line::default());
+        lines
+    }
+
+    fn told_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
             return self.verdict_lines(verdict, width.into());
@@ -170,6 +192,8 @@ impl<'a> LessonView<'a> {
             // For the back row of a classroom: bold, with blank lines in between.
             let lines_and_air = lines.into_iter().flat_map(|line| [Line::default(), line.bold()]);
             lines = lines_and_air.skip(1).collect();
+        } else if self.form == Form::Presenting {
+            lines = lines.into_iter().map(Line::bold).collect();
         }
         if self.is_fresh() {
             lines.push(Line::default());
@@ -365,8 +389,11 @@ impl<'a> LessonView<'a> {
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
         let (scene, lang) = (&self.scene, self.scene.lang);
         if !areas.lanes.is_empty() {
-            // Before any actor has believed to hold or want a lock, there is nothing to compare with the servers.
-            let believes = scene.world.actors.iter().any(|actor| actor.ever_believed);
+            // If no actor ever believes anything about a lock, there is nothing to compare with the servers.
+            let scenario =
+                self.entry.variants.get(self.variant).and_then(|variant| variant.plan.scenario.as_ref());
+            let believes = scene.world.actors.iter().any(|actor| actor.ever_believed)
+                || scenario.is_some_and(|scenario| scenario.has_beliefs());
             let title = match self.diagram {
                 DiagramKind::Sequence => words::SEQUENCE,
                 DiagramKind::Timeline if believes => words::LANES,

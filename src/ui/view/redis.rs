@@ -19,13 +19,14 @@ const NARROW: usize = 40;
 impl<'a> ServerPane<'_, 'a> {
     pub(crate) fn keys(&self, space: &'a Keyspace) -> Vec<Line<'a>> {
         let removed = self.server.changes.iter().filter(|(_, change)| **change == Change::Removed);
-        let names = space.keys.keys().chain(removed.map(|(name, _)| name));
-        let column = names.map(|name| text::width(name)).max().unwrap_or(0).min(self.width / 3).max(4);
-        let keys = space.keys.iter().flat_map(|(name, key)| self.key(name, key, column));
+        let names: Vec<&str> =
+            space.keys.keys().chain(removed.map(|(name, _)| name)).map(String::as_str).collect();
+        let column = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(self.width / 3).max(4);
+        let keys = space.keys.iter().flat_map(|(name, key)| self.key((name, key), &names, column));
         keys.chain(self.removed(self.width)).collect()
     }
 
-    fn key(&self, name: &str, key: &KeyState, column: usize) -> Vec<Line<'a>> {
+    fn key(&self, (name, key): (&str, &KeyState), names: &[&str], column: usize) -> Vec<Line<'a>> {
         let scene = self.scene;
         let over = key.is_expired(scene.display);
         let (mark, mut name_style) = self.mark(name);
@@ -53,7 +54,8 @@ impl<'a> ServerPane<'_, 'a> {
             spans.push(Span::styled(format!("{}  ", text::clean(name)), name_style));
         } else {
             let value = text::pad(&value, room.min(text::width(&value).max(10)));
-            spans.push(Span::styled(text::pad(name, column), name_style));
+            let name = text::fit_apart(name, names, column);
+            spans.push(Span::styled(text::pad(&name, column), name_style));
             spans.push(Span::styled(format!("  {value}  "), scene.style(fresh)));
         }
         spans.extend(lease);
@@ -113,7 +115,7 @@ pub(crate) fn value(value: &KeyValue) -> String {
                 let fields: Vec<_> = fields.iter().map(|(field, value)| format!("{field}={value}")).collect();
                 format!("{id} {}", fields.join(" "))
             };
-            format!("≡ {}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+            format!("stream {}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
         KeyValue::Other(kind) => format!("({kind})"),
     }

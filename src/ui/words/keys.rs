@@ -89,6 +89,9 @@ pub const PROGRAM_ROWS: &[Hint] = &[
     ),
     ("${…} {…}", Words::new("a value that is put in when the line is done", "执行到这一行时才代入的值")),
 ];
+/// Where the signs are explained; the key that leads there.
+pub const LEGEND_BELOW: Words =
+    Words::new("{}: what the signs mean, below the keys", "按 {} 往下翻：图例在按键说明之后");
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
 /// The meaning of the glyphs: first those of the lanes, then those of the servers and the wire.
 pub const LEGEND_ROWS: &[Hint] = &[
@@ -118,7 +121,7 @@ pub const LEGEND_ROWS: &[Hint] = &[
         Words::new("more holders than the lock may have: the failure", "持有者超出锁的上限：故障"),
     ),
     (
-        "╱╱ ░░ ▓▓",
+        "≡≡ ░░ ▓▓",
         Words::new(
             "what a client has read and acts on: as it is, outdated, and something sold on it all the same",
             "客户端读到并据此行动的值：仍然有效、已经过期、过期了还照样卖出",
@@ -129,6 +132,17 @@ pub const LEGEND_ROWS: &[Hint] = &[
         Words::new(
             "in the catalogue, a failure from beginning to end: nobody holds the lock, a client does, too many do",
             "目录里每课故障的缩略：没人持有锁、有客户端持有、持有者过多",
+        ),
+    ),
+    (
+        glyphs::STARRED,
+        Words::new("in the catalogue, what interviewers like to ask about", "目录里：面试常考"),
+    ),
+    (
+        "▱▱▱ 0/9",
+        Words::new(
+            "in the catalogue, how many of a track's variants you have finished",
+            "目录里：这一组共有几个方案，已经走完几个",
         ),
     ),
     ("┃ ╱ ░ █", Words::new("the same on the lifelines of a sequence", "时序图生命线上的同样含义")),

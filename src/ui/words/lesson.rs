@@ -23,6 +23,12 @@ pub const CLAIMS_HOLD: Words = Words::new(" claims {}/{} ✓", " 断言 {}/{} �
 pub const HELD: Words = Words::new("held in mid-step", "步骤中途暂停");
 pub const BOOTING: Words = Words::new("starting servers…", "正在启动服务器……");
 pub const WORKING: Words = Words::new("working…", "执行中……");
+/// The same for so many seconds already.
+pub const WORKING_FOR: Words = Words::new("time runs, {} s", "时间在走，{} 秒");
+pub const WORKING_WHY: Words = Words::new(
+    "{} {} s so far: timeouts of real servers cannot be jumped over.",
+    "{} 已等 {} 秒：真实服务器的超时（会话、租约、选举）跳不过去。",
+);
 pub const READY: Words = Words::new(
     "Ready: press {} for the first step, or {} to play.",
     "已就绪：按 {} 走第一步，或按 {} 播放。",
@@ -30,6 +36,8 @@ pub const READY: Words = Words::new(
 pub const OVER: Words = Words::new("the end, {} verdict", "已结束，{} 看结论");
 pub const JUDGED: Words = Words::new("the end", "已结束");
 pub const STEP: Words = Words::new("step {}/{}", "第 {}/{} 步");
+/// For how long, and the key that ends it.
+pub const PRESENTING: Words = Words::new("presenting {} ({} ends)", "演示 {}（{} 退出）");
 pub const BEHIND: Words = Words::new("looking back", "回看中");
 
 pub const INTRO: Words = Words::new("Before you start", "课前须知");
@@ -76,7 +84,7 @@ pub fn overlap_span(lang: Lang, excess: Excess) -> String {
 
 /// The labels of waits and counters in the built-in lessons. A user's own lesson may use others, which are shown as
 /// written.
-const LABELS: [Words; 18] = [
+const LABELS: [Words; 21] = [
     Words::new("work", "干活"),
     Words::new("wait", "等待"),
     Words::new("look", "查看"),
@@ -95,6 +103,9 @@ const LABELS: [Words; 18] = [
     Words::new("error", "出错"),
     Words::new("asleep", "休眠"),
     Words::new("awake", "醒来"),
+    Words::new("wake", "醒来"),
+    Words::new("heard", "得知"),
+    Words::new("gone", "已消失"),
 ];
 
 /// A notification: for a client's session, in the terms of its library.
@@ -120,6 +131,7 @@ pub const IN_BAR_OVERSOLD: Words = Words::new("{} on an outdated {}", "{}（凭�
 pub const IN_BAR_FROZEN: Words = Words::new("mine, frozen", "持有，冻结中");
 pub const IN_BAR_STILL_FROZEN: Words = Words::new("still mine, frozen", "仍以为持有，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
+pub const IN_BAR_WAITS_FOR: Words = Words::new("waits for {}", "等待 {}");
 pub const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
 const HELD_TOGETHER: Words = Words::new(
@@ -206,7 +218,7 @@ pub const CLUSTER_UP: Words = Words::new("cluster serves again", "集群恢复�
 pub const ELECTION: Words = Words::new("election, epoch {}", "选举，纪元 {}");
 const LEADER: Words = Words::new("leader", "Leader");
 const FOLLOWER: Words = Words::new("follower", "Follower");
-const LOOKING: Words = Words::new("serves nobody: no leader", "无 Leader，不提供服务");
+const LOOKING: Words = Words::new("no leader", "无 Leader");
 
 /// The role that a server reports.
 pub fn role(role: &Role, lang: Lang) -> String {

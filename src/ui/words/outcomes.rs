@@ -131,6 +131,11 @@ pub const ONE_LOST_REPLY: Words = Words::new("at most one lost reply", "至多�
 pub const ONE_SLOW: Words = Words::new("somebody slow at most once", "至多有一次某人动作慢");
 pub const ONE_RESTART: Words = Words::new("at most one server restart", "服务器至多重启一次");
 pub const PRUNED: Words = Words::new("equivalent orders left out", "等价的顺序只试一种");
+/// Where orders are counted by states: how so few of these stand for so many orders.
+pub const MET: Words = Words::new(
+    "orders that meet in one state go on as one, and each is counted",
+    "到达同一状态的顺序合并往下走，计数时各算一种",
+);
 pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍");
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
 pub const SHORTEST_YET: Words = Words::new("The shortest so far that goes wrong", "目前最短的出错顺序");

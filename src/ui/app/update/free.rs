@@ -12,6 +12,7 @@ use crate::{
             palette::Palette,
             screen::{Overlay, Scrolls},
         },
+        words,
     },
 };
 
@@ -39,6 +40,10 @@ impl<R: Runs> App<R> {
                 let rows = lesson.branches.rows(lesson.run.playback.log());
                 let current = rows.iter().position(|row| row.current).unwrap_or(0);
                 self.overlay = Overlay::Branches(current);
+            }
+            Action::Timer if lesson.run.has_no_timer() => {
+                let keys = ["second", "palette"].map(|id| self.keys.label(id));
+                lesson.run.refuse(words::NO_TIMER.text(&[&keys[0], &keys[1]]));
             }
             Action::Timer => self.decide(Choice::Timer),
             Action::Pass(millis) => self.decide(Choice::Pass { millis }),

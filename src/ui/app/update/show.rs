@@ -90,6 +90,7 @@ impl<R: Runs> App<R> {
                     focus: lesson.focus,
                     form: self.form,
                     presented: self.presented(),
+                    waited: lesson.run.waited(self.moment.1).map(|waited| waited.as_secs()),
                     scrolls: &lesson.scrolls,
                     diagram: self.diagram,
                     first_client: lesson.first_client,

@@ -89,6 +89,16 @@ impl Learning {
         self.free.get_or_insert_default().notice = FreeNotice::YouChoose;
     }
 
+    /// Whether no timer is pending, so that time has no moment to jump to.
+    pub fn has_no_timer(&self) -> bool {
+        self.can_choose() && self.free.as_ref().is_some_and(|free| free.outlook.timer.is_none())
+    }
+
+    /// Says why a choice cannot be made.
+    pub fn refuse(&mut self, why: Text) {
+        self.free.get_or_insert_default().notice = FreeNotice::Refused(why);
+    }
+
     /// Whether no actor can move any more, as at the end of a story.
     pub fn all_actors_ended(&self) -> bool {
         let over = |actor: &ActorWorld| matches!(actor.life, Life::Finished | Life::Crashed);

@@ -67,7 +67,11 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
         Some(Failing::LostReply) => words::ONE_LOST_REPLY,
         Some(_) => words::ONE_RESTART,
     };
-    let prune = if prune { words::PRUNED } else { words::NOT_PRUNED };
+    let prune = match explored {
+        Some(found) if found.states > 0 => words::MET,
+        _ if prune => words::PRUNED,
+        _ => words::NOT_PRUNED,
+    };
     let within = words::WITHIN.with(lang, &[&moves, fault.get(lang), prune.get(lang)]);
     summary.say(&within, Role::Chrome);
     let one_by_one = explored.map_or(&exploration.progress.one_by_one, |explored| &explored.one_by_one);
@@ -180,7 +184,7 @@ fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> 
     let mut lines = says.map_or_else(Vec::new, |says| plain(says.get(lang), Role::Text));
     let moves = &breaking.order.moves;
     let drawn = order::lanes(moves, Some(&breaking.order.log), width, view.context.theme);
-    lines.extend(drawn.unwrap_or_else(|| plain(&moves.join(" → "), Role::Danger)));
+    lines.extend(drawn.unwrap_or_else(|| plain(breaking.told().get(lang), Role::Danger)));
     if let Some(why) = breaking.why {
         lines.extend(plain(why.get(lang), Role::Text));
     }

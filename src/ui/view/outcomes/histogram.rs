@@ -48,7 +48,8 @@ pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> Stri
 /// A percentage: `41.2%`.
 pub fn percent(part: u128, whole: u128) -> String {
     let tenths = (part.saturating_mul(2000) / whole.max(1)).div_ceil(2);
-    format!("{}.{}%", tenths / 10, tenths % 10)
+    // What is there is not nothing.
+    if part > 0 && tenths == 0 { "<0.1%".to_owned() } else { format!("{}.{}%", tenths / 10, tenths % 10) }
 }
 
 /// A count with separators: `1,234,567`.
@@ -170,7 +171,8 @@ mod tests {
     fn counts_and_shares_can_be_read() {
         let counts = [0, 12, 999, 1_000, 12_345, 1_234_567].map(grouped);
         assert_eq!(counts, ["0", "12", "999", "1,000", "12,345", "1,234,567"]);
-        let shares = [(0, 0), (5, 12), (1, 3), (1, 2_000), (7, 7)].map(|(part, whole)| percent(part, whole));
-        assert_eq!(shares, ["0.0%", "41.7%", "33.3%", "0.1%", "100.0%"]);
+        let shares = [(0, 0), (5, 12), (1, 3), (1, 2_000), (1, 3_000), (7, 7)]
+            .map(|(part, whole)| percent(part, whole));
+        assert_eq!(shares, ["0.0%", "41.7%", "33.3%", "0.1%", "<0.1%", "100.0%"]);
     }
 }

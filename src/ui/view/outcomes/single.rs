@@ -5,11 +5,7 @@ use crate::{
     run::race::{Invariant, Outcome},
     text::Text,
     ui::{
-        state::{
-            exam::ExamQuestion,
-            kata::FailureRow,
-            outcomes::{BreakingOrder, Exploration},
-        },
+        state::{exam::ExamQuestion, kata::FailureRow, outcomes::Exploration},
         view::{paragraph, prelude::*},
     },
 };
@@ -94,15 +90,15 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
     let mut tell = |words: &str, role: Role| {
         lines.extend(paragraph::plain(words, columns, scene.style(role)));
     };
-    if let Some(BreakingOrder { order, why, says, shortest, .. }) = exploration.breaking() {
-        let moves = order.moves.len().to_string();
+    if let Some(breaking) = exploration.breaking() {
+        let moves = breaking.order.moves.len().to_string();
         let words = if found.explored.complete { words::SHORTEST_OF } else { words::SHORTEST_SO_FAR };
-        match says.filter(|_| !shortest) {
+        match breaking.says.filter(|_| !breaking.shortest) {
             Some(says) => tell(says.get(lang), Role::Text),
             None => tell(&words.with(lang, &[&moves]), Role::Text),
         }
-        tell(&format!("✗ {}", order.moves.join(" → ")), Role::Danger);
-        if let Some(why) = why {
+        tell(&format!("✗ {}", breaking.told().get(lang)), Role::Danger);
+        if let Some(why) = breaking.why {
             tell(why.get(lang), Role::Text);
         }
     }

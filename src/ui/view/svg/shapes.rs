@@ -68,6 +68,12 @@ pub(crate) fn lines(symbol: &str, (x, y): (f32, f32)) -> Option<(String, f32, Op
             line((x, bottom), (right, y));
             return Some((path, 1.0, None));
         }
+        "≡" => {
+            for row in [4.5, 8.5, 12.5] {
+                line((x, y + row), (right, y + row));
+            }
+            return Some((path, 1.0, None));
+        }
         "╭" | "╮" | "╰" | "╯" => {
             let (side, toward) = if matches!(symbol, "╭" | "╰") { (east.0, 1.0) } else { (west.0, -1.0) };
             let (end, down) = if matches!(symbol, "╭" | "╮") { (south.1, 1.0) } else { (north.1, -1.0) };
