@@ -95,8 +95,15 @@ impl Mistake {
             return Ok(());
         };
         let mistake = Self::unknown(path, what, name, known.clone().map(String::as_str));
-        if nearest(name, known.map(String::as_str), ALIKE).is_some() {
-            return Err(mistake);
+        match nearest(name, known.map(String::as_str), ALIKE) {
+            Some(near) if near.contains('-') => {
+                return Err(mistake.help(both!(
+                    "`{near}` has a `-`, which an expression takes for minus: give it another name",
+                    "`{near}` 里有 `-`，表达式会把它当成减号：请换个名字"
+                )));
+            }
+            Some(_) => return Err(mistake),
+            None => {}
         }
         // How other languages spell these names.
         let meant = match name.as_str() {
@@ -132,6 +139,9 @@ impl Mistake {
                 "请用半角标点：`{full}` 改成 `{ascii}`"
             ));
         }
+        if name.contains(", ") {
+            return mistake.help(both!("several are a list: `[A, B]`", "要写多个请用列表：`[A, B]`"));
+        }
         // Among `redis1` to `redis5` no name is more likely than another, so all are listed.
         let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         if known.len() < MOST && known.iter().filter(|known| stem(known) == stem(name)).count() > 1 {
@@ -141,7 +151,7 @@ impl Mistake {
         match (nearest(name, known.iter().copied(), ALIKE), shorten(&known)) {
             (Some(near), _) => mistake.help(did_you_mean(near)),
             (None, _) if known.is_empty() => {
-                mistake.help(both!("this lesson has no {what} at all", "这节课里一个{what}都没有", what))
+                mistake.help(both!("this lesson has no {what} at all", "这节课里没有任何{what}", what))
             }
             (None, known) => mistake.help(both!("known here: {known}", "这里可用的有：{known}")),
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{error::marked, parse_signed_millis};
+use super::{duration::check_unit, error::marked, parse_signed_millis};
 use crate::text::both;
 
 /// What exploring every order of moves must find. `lockstep run` checks it.
@@ -158,9 +158,13 @@ impl TryFrom<String> for MayFail {
             ("cut", None) => Some(Failing::Cut.anywhere()),
             ("restart", None) => Some(Failing::Restart.anywhere()),
             ("restart", Some(server)) => Some(of_server(Failing::Restart, server)),
-            ("skew", Some(clock)) => clock.split_once('=').and_then(|(server, ahead)| {
-                Some(of_server(Failing::Skew(parse_signed_millis(ahead).ok()?), server))
-            }),
+            ("skew", Some(clock)) => match clock.split_once('=') {
+                Some((server, ahead)) => {
+                    check_unit(ahead).map_err(|why| marked(&why))?;
+                    parse_signed_millis(ahead).ok().map(|ahead| of_server(Failing::Skew(ahead), server))
+                }
+                None => None,
+            },
             _ => None,
         };
         read.ok_or_else(|| {

@@ -193,6 +193,8 @@ struct Value<'s> {
     kind: Option<Kind>,
     /// The text that it begins with, if more is concatenated to that.
     begins: Option<String>,
+    /// `KEYS` or `ARGV`, where it is an item of that.
+    given: Option<&'s str>,
 }
 
 impl<'s> Reader<'s> {
@@ -393,7 +395,7 @@ impl<'s> Reader<'s> {
             return Ok(());
         }
         if first.is_call {
-            return Ok(());
+            return Self::doubt(at, targets.first().copied().and_then(values::of_thrown_away));
         }
         Err(match &first.path[..] {
             [name] if !matches!(self.token, Token::End) => {
@@ -570,13 +572,8 @@ impl<'s> Reader<'s> {
                             both!("the time is `redis.call('TIME')`", "取时间请用 `redis.call('TIME')`");
                         return Self::fail(at, Text::join(&[message, time], "; ", "；"));
                     }
-                    if value.path == ["redis"] && !MEMBERS.contains(&name) {
-                        let message = both!("`redis` has no `{name}`", "`redis` 没有 `{name}`");
-                        let near = nearest(name, MEMBERS, ALIKE).unwrap_or("call");
-                        return Self::fail(
-                            at,
-                            Text::join(&[message, did_you_mean(&format!("redis.{near}"))], "; ", "；"),
-                        );
+                    if value.path == ["redis"] {
+                        Self::check_member(name, at)?;
                     }
                     if let [library] = value.path[..]
                         && !self.locals.contains(&library)
@@ -601,13 +598,13 @@ impl<'s> Reader<'s> {
                     }
                     let index = index.unwrap_or(0);
                     self.expect("]")?;
-                    let mut kind = Some(Kind::Text);
                     match value.path[..] {
                         ["KEYS"] => self.lua.keys = self.lua.keys.max(index),
                         ["ARGV"] => self.lua.args = self.lua.args.max(index),
-                        _ => kind = None,
+                        _ => {}
                     }
-                    value = Value { kind, ..Value::default() };
+                    let given = value.path.first().copied().filter(|name| ["KEYS", "ARGV"].contains(name));
+                    value = Value { kind: given.map(|_| Kind::Text), given, ..Value::default() };
                     continue;
                 }
                 Token::Sign(":") => {
@@ -637,6 +634,7 @@ impl<'s> Reader<'s> {
             if matches!(value.path[..], ["redis" | "server", "call" | "pcall"]) {
                 Self::doubt(called, given.iter().find_map(values::of_argument))?;
                 Self::doubt(called, given.first().and_then(values::of_first))?;
+                Self::doubt(called, values::of_order(&given))?;
                 let is_open = given.last().is_none_or(|last| last.is_open);
                 let words: Vec<Option<String>> = given.into_iter().map(|word| word.text).collect();
                 kind = Kind::of_call(&words).filter(|_| !is_open && value.path[1] == "call");
@@ -646,6 +644,16 @@ impl<'s> Reader<'s> {
         }
     }
 
+    fn check_member(name: &str, at: usize) -> Done {
+        if MEMBERS.contains(&name) {
+            return Ok(());
+        }
+        let message = both!("`redis` has no `{name}`", "`redis` 没有 `{name}`");
+        let near = nearest(name, MEMBERS, ALIKE).unwrap_or("call");
+        let help = values::of_other_lua(name).unwrap_or_else(|| did_you_mean(&format!("redis.{near}")));
+        Self::fail(at, Text::join(&[message, help], "; ", "；"))
+    }
+
     fn check_name(&self, name: &str, at: usize) -> Done {
         if GLOBALS.contains(&name) || self.locals.contains(&name) {
             return Ok(());
@@ -653,6 +661,9 @@ impl<'s> Reader<'s> {
         let message = both!("unknown name `{name}`", "没有名为 `{name}` 的变量");
         if ["null", "NULL", "None", "undefined"].contains(&name) {
             let help = both!("Lua writes `nil`", "Lua 里写 `nil`");
+            return Self::fail(at, Text::join(&[message, help], "; ", "；"));
+        }
+        if let Some(help) = values::of_other_lua(name) {
             return Self::fail(at, Text::join(&[message, help], "; ", "；"));
         }
         let known = GLOBALS.into_iter().chain(self.locals.iter().copied());

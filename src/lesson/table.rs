@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Lesson, Scenario,
-    error::{Mistake, Path},
+    error::{Mistake, MistakeSpan, Path},
 };
 use crate::text::{Text, both};
 
@@ -46,6 +46,28 @@ pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mista
             "方案 `{name}` 不在表里：它的名字不是这张表的“行-列”"
         );
         return Err(Mistake::new(&path, message));
+    }
+    let used = |row: &str, column: &str| lesson.variants.contains_key(&format!("{row}-{column}"));
+    let idle_row = table.rows.keys().find(|row| !table.columns.keys().any(|column| used(row, column)));
+    let idle_column = table.columns.keys().find(|column| !table.rows.keys().any(|row| used(row, column)));
+    for (field, name) in [("rows", idle_row), ("columns", idle_column)] {
+        let Some(name) = name else { continue };
+        let message = both!("no variant stands in `{name}`", "没有方案属于 `{name}`");
+        let mistake = Mistake::new(&path.key(field).key(name), message).help(both!(
+            "the names of variants are `ROW-COLUMN`: leave `{name}` out, or write a variant for it",
+            "方案名是“行-列”：请去掉 `{name}`，或者为它写一个方案"
+        ));
+        return Err(Mistake { span: MistakeSpan::Key, ..mistake });
+    }
+    if let Some((figure, filter)) = table.figure.rsplit_once('|')
+        && filter.trim().starts_with("duration")
+    {
+        let message = both!(
+            "a figure is a number, and `{filter}` gives a text",
+            "figure 应是数字，而 `{filter}` 得到的是文字"
+        );
+        return Err(Mistake::new(&path.key("figure"), message)
+            .help(both!("write `{figure}`: it is shown as a duration", "请写 `{figure}`：它会显示成时长")));
     }
     for scenario in scenarios {
         if let Err(error) = scenario.expression(&table.figure) {

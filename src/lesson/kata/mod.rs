@@ -13,6 +13,7 @@ use super::{
     LessonError, Loaded, Params, Scenario, Source,
     error::{Mistake, Path},
     expr::within_allowance,
+    plan::unused::uses,
     step::Step,
 };
 use crate::text::{Text, both};
@@ -194,6 +195,21 @@ impl Loaded {
             let mistake =
                 Mistake::new(&path, message).help("explore: { expect: none, ends: all, moves: 40 }");
             return Err(self.source.place(&mistake));
+        }
+        let programs = || {
+            self.lesson
+                .programs
+                .values()
+                .chain(self.lesson.variants.values().flat_map(|variant| variant.programs.values()))
+        };
+        let is_used = |name: &String| programs().any(|steps| uses(steps).contains(&name.as_str()));
+        if let Some(name) = kata.programs.keys().find(|name| !is_used(name)) {
+            let message = both!("no program uses `{name}`", "没有程序用到 `{name}`");
+            let mistake = Mistake::new(&at.key("programs").key(name), message);
+            return Err(self.source.place(&mistake.help(both!(
+                "write `- use: {name}` where the learner's steps are to stand",
+                "请在学员要写的步骤处写 `- use: {name}`"
+            ))));
         }
         for (text, _) in self.known_answers() {
             self.with_answer(&text)?.rounds()?;

@@ -287,7 +287,10 @@ impl<'s> Shape<'s> {
                     path,
                     both!("the key `{shown}` is no name", "键 `{shown}` 不是名字"),
                 )
-                .help(both!("put it in quotes: \"{shown}\"", "请加引号：\"{shown}\"")));
+                .help(both!(
+                    "a name needs quotes here, \"{shown}\", and so does a text with a comma in it",
+                    "名字要加引号：\"{shown}\"；如果它是一段带逗号的文字，要给整段文字加引号"
+                )));
             };
             let of_libraries = matches!(path.segments(), [Segment::Key(only)] if only == "libraries");
             let path = path.key(key);
@@ -467,7 +470,7 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
     }
     let is_text = forms.iter().any(|form| form.schema["properties"].get("zh").is_some());
     let wanted: Vec<Text> = wanted.iter().map(|kind| kind.words()).collect();
-    let wanted = Text::join(&wanted, " or ", "或");
+    let wanted = Text::join(&wanted, " or ", "或 ");
     let found = match value {
         Value::String(word) => {
             let word: String = word.chars().take(40).collect();
@@ -508,6 +511,15 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
         _ if is_text => mistake.help(format!("{key}: {{ en: …, zh: … }}")),
         // For a list, use the example only if it shows one: that of `from` is for a `take`, where it is a text.
         _ => match (forms, value) {
+            (_, Value::String(word)) if matches!(word.as_str(), "true" | "false") => {
+                mistake.help(both!("without quotes: `{key}: {word}`", "去掉引号：`{key}: {word}`"))
+            }
+            ([Form { kind: Kind::List, .. }, ..], Value::Number(number)) if key == "from" => {
+                mistake.help(both!(
+                    "a list stands in brackets: `{key}: [{number}]`",
+                    "列表要写在方括号里：`{key}: [{number}]`"
+                ))
+            }
             ([Form { kind: Kind::List, .. }, ..], Value::String(word))
                 if example_of(&key).is_none_or(|example| !example.contains(": [")) =>
             {

@@ -105,6 +105,14 @@ const SYNONYMS: &[(&str, &[&str], Words)] = &[
         ),
     ),
     (
+        "",
+        &["description", "about", "subtitle", "abstract"],
+        Words::new(
+            "one line of it is the `summary`, the rest the `intro`",
+            "一句话写在 `summary`，其余写在 `intro`",
+        ),
+    ),
+    (
         "Step",
         &["return", "end", "exit", "break", "finish", "done"],
         Words::new("a program ends with `- stop`", "结束程序请写 `- stop`"),

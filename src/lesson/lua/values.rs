@@ -1,9 +1,15 @@
 //! The kinds of values that a script computes with, as far as they are known, and the operations on them that are
 //! always mistakes.
 
-use super::{super::plan::doubts::Answer, LuaMistake, Reader, Value};
+use super::{
+    super::plan::{doubts::Answer, keys},
+    LuaMistake, Reader, Value,
+};
 use crate::{
-    lesson::error::{ALIKE, did_you_mean, nearest},
+    lesson::{
+        error::{ALIKE, did_you_mean, nearest},
+        has_word,
+    },
     text::{Text, both},
 };
 
@@ -245,6 +251,51 @@ pub(super) fn of_first(value: &Value<'_>) -> Option<Text> {
         _ => both!("let a program send it", "请由程序来发送"),
     };
     Some(Text::join(&[message, help], "; ", "；"))
+}
+
+/// What a script in Redis does in place of what Lua has elsewhere.
+pub(super) fn of_other_lua(name: &str) -> Option<Text> {
+    Some(match name {
+        "continue" | "goto" => both!(
+            "Lua 5.1 has no `{name}`: put what follows into an `if`",
+            "Lua 5.1 没有 `{name}`：请把后面的语句放进 `if`"
+        ),
+        "require" | "dofile" | "io" => {
+            both!("a script in Redis cannot load anything", "Redis 脚本不能加载别的模块")
+        }
+        "print" => both!("a script says something with `return`", "脚本要输出内容请用 `return`"),
+        "sleep" | "wait" => both!(
+            "no script can wait, or nobody else could be served: write `- wait: 1s` in the program",
+            "脚本里不能等待，否则服务器无法响应别人：请在程序里写 `- wait: 1s`"
+        ),
+        _ => return None,
+    })
+}
+
+/// Functions that do nothing but give a value.
+const GIVING: &str = "tonumber tostring type unpack next select rawget rawequal pairs ipairs";
+
+/// A call as a statement of its own, of a function that does nothing but give a value: `local seen tonumber(…)`.
+pub(super) fn of_thrown_away(name: &str) -> Option<Text> {
+    has_word(GIVING, name).then(|| {
+        both!(
+            "what `{name}` gives is not used: is a `=` missing before it?",
+            "`{name}` 的结果没有用到：前面是不是少了 `=`？"
+        )
+    })
+}
+
+/// `redis.call('SET', ARGV[1], KEYS[1])`: of a command with one key, the key stands where its value should be.
+pub(super) fn of_order(given: &[Value<'_>]) -> Option<Text> {
+    let [command, key, values @ ..] = given else { return None };
+    let name = command.text.as_ref().filter(|name| has_word(keys::OF_ONE_KEY, &name.to_ascii_uppercase()))?;
+    let swapped = key.given == Some("ARGV") && values.iter().any(|value| value.given == Some("KEYS"));
+    swapped.then(|| {
+        both!(
+            "the key of `{name}` stands before what is written to it: write `redis.call('{name}', KEYS[1], …)`",
+            "`{name}` 的键要写在值的前面：请写 `redis.call('{name}', KEYS[1], …)`"
+        )
+    })
 }
 
 impl<'s> Reader<'s> {

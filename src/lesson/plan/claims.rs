@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{ALIKE, Mistake, Path, nearest},
         expr::{Expr, Mentions, Template, mentions::split_comparison},
         model::{Claim, Lesson},
     },
@@ -95,6 +95,10 @@ impl<'a> Vocabulary<'a> {
     }
 
     pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
+        // Calls are read off the brackets.
+        if source.matches('(').count() > source.matches(')').count() {
+            Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
+        }
         references::check(source, self.roster.clients, self.roster.actors, path)?;
         check_metrics(source, self.lesson, path)?;
         self.check_calls(source, path)?;
@@ -334,8 +338,8 @@ impl Vocabulary<'_> {
                         "数据库里是一行一行的数据，而 `{named}` 不是哪一行"
                     ),
                     both!(
-                        "name the table and the key: `{function}('stock/1')`",
-                        "请写表名和主键：`{function}('stock/1')`"
+                        "name the table and the key: `{function}('{named}/1')`",
+                        "请写表名和主键：`{function}('{named}/1')`"
                     ),
                 )
             }
@@ -474,6 +478,9 @@ pub(crate) fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Resul
                 name,
                 lesson.metrics.iter().map(String::as_str),
             );
+            if nearest(name, lesson.metrics.iter().map(String::as_str), ALIKE).is_some() {
+                return Err(mistake);
+            }
             return Err(mistake.help(both!(
                 "list it under `metrics:` so that it is read",
                 "请把它列在 `metrics:` 下面，这样才会去读它"

@@ -250,7 +250,7 @@ fn outside(
         );
         return if alone { Err(Mistake::new(path, message).help(help)) } else { Ok(None) };
     }
-    let (path, passes) = (path.key("exec"), path.key("passes"));
+    let (path, passes, moves) = (path.key("exec"), path.key("passes"), path.key("moves"));
     if client.runs.is_some()
         || !client.named_threads.is_empty()
         || client.threads.is_some()
@@ -276,6 +276,26 @@ fn outside(
     };
     for (n, name) in client.passes.iter().flatten().enumerate() {
         check_command_name(name, speaks.product(), &passes.index(n))?;
+        if client.moves.iter().any(|made| made.eq_ignore_ascii_case(name)) {
+            let message = both!("`{name}` is in `moves`, too", "`{name}` 也写在 `moves` 里");
+            return Err(Mistake::new(&passes.index(n), message).help(both!(
+                "what is a move waits for the story, and what passes does not: leave one of both out",
+                "`moves` 里的命令要等剧情，`passes` 里的不等：请去掉一个"
+            )));
+        }
+    }
+    for (n, name) in client.moves.iter().enumerate() {
+        check_command_name(name, speaks.product(), &moves.index(n))?;
+    }
+    if let [line] = &client.exec[..]
+        && let Some((program, _)) = line.split_once(char::is_whitespace)
+    {
+        let message =
+            both!("`{line}` is one word, and no program is called so", "`{line}` 是一个词，没有这样的程序");
+        return Err(Mistake::new(&path.index(0), message).help(both!(
+            "each word is an item of the list: `exec: [{program}, …]`",
+            "每个词是列表的一项：`exec: [{program}, …]`"
+        )));
     }
     let values = Scope::new(values(params)).value();
     let word = |(n, word): (usize, &String)| {
@@ -330,6 +350,7 @@ fn check_with(client: &Client, params: &Params, path: &Path) -> Result<(), Mista
         let path = path.key(name);
         names::check(name, names::Named::Value, &path)?;
         super::check_value(value, &path)?;
+        super::stays_duration(params.get(name), value, &path)?;
         let same = params.keys().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
         let near = same.or_else(|| nearest(name, params.keys().map(String::as_str), ALIKE));
         if let Some(near) = near.filter(|_| !params.contains_key(name)) {

@@ -176,6 +176,14 @@ const REFUSED: &[(&[&str], Words, Words)] = &[
         ),
     ),
     (
+        &["SENTINEL"],
+        Words::new("lessons send nothing to Sentinels", "课程不向哨兵发送命令"),
+        Words::new(
+            "whoever Sentinel names as the master is reached by `on: primary`",
+            "要找哨兵选出的主节点，请写 `on: primary`",
+        ),
+    ),
+    (
         &["CONFIG REWRITE"],
         Words::new("the lab writes its servers' configuration", "服务器的配置文件由 lab 来写"),
         Words::new("`CONFIG SET` holds as long as the server runs", "服务器不停，`CONFIG SET` 就一直有效"),

@@ -1,6 +1,7 @@
 //! Compiles steps to instructions: flattens recipes and repetitions, checks names, compiles templates.
 
 mod checks;
+mod codes;
 mod repeat;
 mod verbs;
 
@@ -13,12 +14,13 @@ use std::{
 use indexmap::IndexMap;
 
 pub(crate) use checks::slots_doubt;
+use codes::check_codes;
 
 use super::{
     super::{
         LabKind, PRIMARY,
         duration::{check_unit, parse_written},
-        error::{Mistake, MistakeSpan, Path, did_you_mean, nearest},
+        error::{Mistake, MistakeSpan, Path},
         expr::{Expr, Template},
         kata::Hole,
         model::{Params, Recipe, Recipes},
@@ -221,6 +223,7 @@ impl Draft<'_> {
 
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
     fn doubt_fields(&mut self, source: &str, path: &Path) {
+        self.doubt_words(source, path);
         if source.contains("].") && !self.in_recipe {
             self.program.asked_rows.push((source.to_owned(), path.clone()));
         }
@@ -229,12 +232,17 @@ impl Draft<'_> {
             |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
             |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
         );
+        let beyond = || {
+            doubts::items::beyond(source, |label| {
+                self.program.items_of(label).filter(|_| !self.is_set(label))
+            })
+        };
         let of_text = || {
             doubts::arithmetic_doubt(source, |label| {
                 self.program.answer_of(label).filter(|_| !self.is_set(label)) == Some(Answer::Text)
             })
         };
-        if let Some((message, help)) = doubt.or_else(of_text).filter(|_| !self.in_recipe) {
+        if let Some((message, help)) = doubt.or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe) {
             self.doubt(path, message, help);
         }
     }
@@ -441,9 +449,8 @@ impl Draft<'_> {
         compiler.used.borrow_mut().insert(program.to_owned());
         if let Some(steps) = compiler.programs.get(program)
             && compiler.holes.is_some_and(|holes| holes.contains_key(program))
-            && with.is_empty()
         {
-            return self.fill_hole(program, steps);
+            return self.fill_hole(program, steps, with, path);
         }
         let values: Vec<(String, Template)> = with
             .iter()
@@ -485,14 +492,7 @@ impl Draft<'_> {
                     both!("the recipe `{program}` needs `{missing}`", "配方 `{program}` 还需要 `{missing}`");
                 return Err(Mistake::new(path, message).help(format!("with: {{ {missing}: … }}")));
             }
-            for (name, source) in with {
-                if ["lease", "every", "retry", "drift", "work", "patience", "within"].contains(&name.as_str())
-                    && !source.starts_with('-') // a negative duration means: no limit
-                    && let Err(why) = check_unit(source)
-                {
-                    self.program.doubts.push(Mistake::new(&path.key("with").key(name), why));
-                }
-            }
+            self.doubt_units(with, path);
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
             if compiler.recipes.beside.contains(program) {
@@ -500,7 +500,11 @@ impl Draft<'_> {
                 self.steps(&recipe.steps, &Recipe::path(program))?;
             } else {
                 self.in_recipe = true;
-                self.steps(&recipe.steps, path)?;
+                let doubts = self.program.doubts.len();
+                self.steps(&recipe.steps, path).map_err(|mistake| at_given(mistake, with, path))?;
+                for doubt in &mut self.program.doubts[doubts..] {
+                    *doubt = at_given(doubt.clone(), with, path);
+                }
             }
         } else {
             let known = compiler.programs.keys().chain(compiler.recipes.programs.keys());
@@ -522,9 +526,37 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Doubts durations of a recipe that have no unit.
+    fn doubt_units(&mut self, with: &IndexMap<String, String>, path: &Path) {
+        for (name, source) in with {
+            if ["lease", "every", "retry", "drift", "work", "patience", "within"].contains(&name.as_str())
+                    && !source.starts_with('-') // a negative duration means: no limit
+                    && let Err(why) = check_unit(source)
+            {
+                self.program.doubts.push(Mistake::new(&path.key("with").key(name), why));
+            }
+        }
+    }
+
     /// Compiles the learner's steps as if they were written here, without a frame: the names that they set are the
     /// answer.
-    fn fill_hole(&mut self, program: &str, steps: &[Step]) -> Result<(), Mistake> {
+    fn fill_hole(
+        &mut self,
+        program: &str,
+        steps: &[Step],
+        with: &IndexMap<String, String>,
+        path: &Path,
+    ) -> Result<(), Mistake> {
+        if let Some(name) = with.keys().next() {
+            let message = both!(
+                "`{program}` is what the learner writes, and is given nothing",
+                "`{program}` 由学员来写，不能传参数"
+            );
+            return Err(Mistake::new(&path.key("with").key(name), message).help(both!(
+                "leave `with` out: it reads the names that are known here",
+                "请去掉 `with`：它可以直接用这里已有的名字"
+            )));
+        }
         let name = std::mem::replace(&mut self.name, program.to_owned());
         let labelled = std::mem::take(&mut self.labelled);
         self.depth += 1;
@@ -684,113 +716,16 @@ impl Draft<'_> {
     }
 }
 
+/// A mistake in a recipe, placed at the parameter whose value the message names.
+fn at_given(mistake: Mistake, with: &IndexMap<String, String>, path: &Path) -> Mistake {
+    let names = |value: &&String| !value.is_empty() && mistake.message.en.contains(&format!("`{value}"));
+    match with.iter().find(|(_, value)| names(value)) {
+        Some((name, _)) => Mistake { path: path.key("with").key(name), ..mistake },
+        None => mistake,
+    }
+}
+
 /// Whether the text is a negative duration such as `-200ms`; a negative number without a unit may be something else.
 fn is_negative_duration(source: &str) -> bool {
     source.strip_prefix('-').is_some_and(|rest| rest.parse::<i64>().is_err() && parse_written(rest).is_ok())
-}
-
-/// Error codes of servers, apart from those of an author's own scripts.
-const CODES: &str = "
-    Lost ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN OOM EXECABORT MOVED ASK TRYAGAIN CROSSSLOT
-    CLUSTERDOWN BUSY BUSYKEY BUSYGROUP NOGROUP MISCONF NOAUTH NOPERM WRONGPASS NOPROTO NOTBUSY UNKILLABLE UNBLOCKED
-    NOMASTERLINK INPROG NOGOODSLAVE NOQUORUM IOERR DENIED NodeExists NoNode NotEmpty BadVersion
-    EWOULDBLOCK KeyExists LeaseNotFound LeaseExists Unavailable NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
-    Unimplemented OperationTimeout BadArguments NoAuth InvalidAcl AuthFailed SessionMoved
-";
-
-/// Error codes that only one product uses.
-const FOREIGN: [(Product, &str); 3] = [
-    (
-        Product::Redis,
-        "ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY MASTERDOWN MOVED TRYAGAIN CROSSSLOT CLUSTERDOWN",
-    ),
-    (
-        Product::Zookeeper,
-        "NodeExists NoNode NotEmpty BadVersion NoChildrenForEphemerals SessionExpired ConnectionLoss",
-    ),
-    (Product::Etcd, "KeyExists LeaseNotFound LeaseExists"),
-];
-
-/// Whether a command may answer with an error code of the author's own script.
-fn runs_script(words: &[Template]) -> bool {
-    let name = words.first().map(|word| word.pattern().to_ascii_uppercase()).unwrap_or_default();
-    ["EVAL", "FCALL", "EXEC"].iter().any(|script| name.starts_with(script))
-}
-
-/// Refuses codes that are misspelt or that the product does not have.
-fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), Mistake> {
-    let is_sql = matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Mariadb);
-    let known = || CODES.split_ascii_whitespace();
-    for (n, code) in codes.iter().enumerate() {
-        // The value that a recipe is given is known only where the recipe is used.
-        if code.contains("${") {
-            continue;
-        }
-        let is_number = code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit());
-        if is_sql && !is_number && code != "Lost" {
-            let message = both!("MariaDB has no error `{code}`", "MariaDB 没有错误 `{code}`");
-            return Err(Mistake::new(&path.index(n), message).help(both!(
-                "its errors are numbers: '1213' is a deadlock, '1205' a lock wait timeout, '1062' a duplicate key",
-                "它的错误是数字：'1213' 是死锁，'1205' 是等锁超时，'1062' 是键重复"
-            )));
-        }
-        // An error code of another product never occurs.
-        let product = match verb {
-            PlannedVerb::Call(call) => Some(call.product()),
-            PlannedVerb::Redis(_) => Some(Product::Redis),
-            _ => None,
-        };
-        let foreign = FOREIGN.iter().find(|(_, codes)| super::super::has_word(codes, code));
-        if let (Some(product), Some((own, _))) = (product, foreign)
-            && product != *own
-        {
-            let (name, other) = (product.traits().name, own.traits().name);
-            let message = both!(
-                "`{code}` is an error of {other}, and this is for {name}",
-                "`{code}` 是 {other} 的错误，而这是发给 {name} 的"
-            );
-            let known = FOREIGN.iter().find(|(own, _)| *own == product).map_or("Lost", |(_, codes)| *codes);
-            let known = known.split_ascii_whitespace().take(4).collect::<Vec<_>>().join(", ");
-            return Err(Mistake::new(&path.index(n), message).help(both!("such as {known}", "例如 {known}")));
-        }
-        // `NoNodeException` is Java's name for `NoNode`.
-        let is_longer = |known: &&str| {
-            code.strip_prefix(known).is_some_and(|rest| ["Exception", "Error"].contains(&rest))
-        };
-        if let Some(known) = known().find(is_longer) {
-            let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
-            return Err(Mistake::new(&path.index(n), message).help(did_you_mean(known)));
-        }
-        if known().any(|known| known == code) || is_number {
-            continue;
-        }
-        let near = nearest(code, known(), 0.9);
-        // A script may answer with a code of its own.
-        let own = match verb {
-            PlannedVerb::Redis(words) if !runs_script(words) => {
-                Some("Lost, WRONGTYPE, READONLY, NOREPLICAS, BUSYGROUP, MOVED")
-            }
-            PlannedVerb::Flock { .. } => Some("EWOULDBLOCK"),
-            PlannedVerb::Call(call) => match call.product() {
-                Product::Zookeeper if !code.starts_with("Error") => {
-                    Some("NodeExists, NoNode, BadVersion, NotEmpty")
-                }
-                Product::Etcd => Some("KeyExists, LeaseNotFound, LeaseExists, Unavailable"),
-                _ => None,
-            },
-            _ => None,
-        };
-        if near.is_some() || own.is_some() {
-            let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
-            let help = near.map_or_else(
-                || {
-                    let own = own.unwrap_or_default();
-                    both!("such as {own}", "例如 {own}")
-                },
-                did_you_mean,
-            );
-            return Err(Mistake::new(&path.index(n), message).help(help));
-        }
-    }
-    Ok(())
 }

@@ -1,11 +1,11 @@
-//! The properties of a variant that decide how its orders can be explored.
+//! Whether the orders of a variant can be explored, and whether what `explore` asks for can be checked.
 
 use super::{
     super::{
-        Failing,
+        Explore, ExploreExpect, Failing, LabKind, MOST_FAULTS, MOST_MOVES,
         error::{Mistake, Path},
     },
-    Scenario,
+    ClientPlan, Scenario,
     program::{Instruction, PlannedVerb},
 };
 use crate::text::both;
@@ -62,6 +62,82 @@ impl Scenario {
             _ => false,
         })
     }
+}
+
+/// Checks that a variant's `explore` can be carried out.
+pub(crate) fn check_wanted(
+    explore: &Explore,
+    path: &Path,
+    (lab, clients): (LabKind, &[ClientPlan]),
+    nothing_is_never: bool,
+) -> Result<(), Mistake> {
+    if let Some(why) = lab.unexplorable() {
+        return Err(Mistake::new(path, why));
+    }
+    if let Some(moves) = explore.moves.filter(|moves| !(1..=MOST_MOVES).contains(moves)) {
+        let message = both!("{moves} is out of bounds", "{moves} 超出范围");
+        return Err(Mistake::new(&path.key("moves"), message)
+            .help(both!("from 1 to {MOST_MOVES}", "应在 1 到 {MOST_MOVES} 之间")));
+    }
+    for (key, given) in [("most_faults", explore.most_faults), ("slow", explore.slow)] {
+        if let Some(given) = given.filter(|given| *given > MOST_FAULTS) {
+            let message = both!("{given} is out of bounds", "{given} 超出范围");
+            return Err(Mistake::new(&path.key(key), message)
+                .help(both!("{MOST_FAULTS} at most", "最多 {MOST_FAULTS}")));
+        }
+    }
+    if explore.most_faults.is_some() && explore.faults.is_empty() {
+        let message = both!("no order has a fault here", "这里的顺序里没有故障");
+        return Err(Mistake::new(&path.key("most_faults"), message)
+            .help(both!("name the faults: `faults: [crash]`", "请写明故障：`faults: [crash]`")));
+    }
+    if explore.expect == ExploreExpect::Violated && !explore.broken_by.is_empty() {
+        let message = both!("some order breaks an invariant anyway", "本来就有顺序会出错");
+        return Err(Mistake::new(&path.key("broken_by"), message)
+            .help(both!("`broken_by` is for `expect: none`", "`broken_by` 用于 `expect: none`")));
+    }
+    let named = [("faults", &explore.faults), ("broken_by", &explore.broken_by)];
+    let named = named.into_iter().flat_map(|(key, faults)| {
+        faults.iter().enumerate().map(move |(n, fault)| (path.key(key).index(n), fault))
+    });
+    for (at, fault) in named {
+        let known = clients.iter().map(|client| client.name.as_str());
+        if let Some(name) = fault.client.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
+            return Err(Mistake::unknown(&at, both!("client", "客户端"), name, known));
+        }
+        let known = lab.servers().iter().copied();
+        if let Some(name) = fault.server.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
+            return Err(Mistake::unknown(&at, both!("server", "服务器"), name, known));
+        }
+        if matches!(fault.how, Failing::Crash | Failing::Freeze) {
+            continue;
+        }
+        if !lab.can_be_restored() {
+            let message = both!(
+                "no order on these servers may have this fault: only `crash` and `freeze`",
+                "这种服务器上的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+            );
+            return Err(Mistake::new(&at, message));
+        }
+        if clients.iter().any(|client| client.exec.is_some()) {
+            let message = both!(
+                "no order of a client with `exec` may have this fault: only `crash` and `freeze`",
+                "有客户端写了 `exec`，这样的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+            );
+            return Err(Mistake::new(&at, message));
+        }
+    }
+    if nothing_is_never {
+        return Err(Mistake::new(
+            path,
+            both!(
+                "nothing is said never to be so, so no order could violate it",
+                "没有写什么是绝不允许的，任何顺序都谈不上违反"
+            ),
+        )
+        .help(both!("say what with `invariants`", "请用 `invariants` 写明")));
+    }
+    Ok(())
 }
 
 /// Refuses faults that can only happen to programs that run inside Lockstep.

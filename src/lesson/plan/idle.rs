@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{super::error::Mistake, Act, PlannedMove, PlannedVerb, Scenario, program::Instruction};
 use crate::{
-    log::{ActorId, Fault, LinkId, Product},
+    log::{ActorId, Direction, Fault, LinkId, Product},
     text::{Text, both},
 };
 
@@ -18,6 +18,8 @@ struct State {
     disturbed: BTreeSet<LinkId>,
     /// Links that are cut.
     severed: BTreeSet<LinkId>,
+    /// What links keep, each way by itself.
+    held: Vec<(LinkId, Direction)>,
     /// Clients that may have commands in flight.
     sent: BTreeSet<String>,
     /// Moves whose reply a link holds, and that do not handle a lost reply.
@@ -47,6 +49,24 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             )
         });
+        let alone = match &line.act {
+            Act::Pass(pass) => pass.moving.as_slice(),
+            Act::Await(until) => until.moving.as_slice(),
+            _ => &[],
+        };
+        if let Some(client) = alone
+            .first()
+            .map(client)
+            .filter(|_| alone.iter().map(client).all(|client| state.crashed.contains(client)))
+        {
+            wrong = Some((
+                both!("`{client}` has crashed by now and makes no move", "`{client}` 已经崩溃，不会再有操作"),
+                both!(
+                    "leave it out of `moving`, or name another client",
+                    "请从 `moving` 里去掉它，或者换一个客户端"
+                ),
+            ));
+        }
         let starts = !matches!(line.act, Act::Finish(_));
         let frozen = moved.iter().map(client).find(|client| starts && state.frozen.contains(*client));
         wrong = wrong.or_else(|| {
@@ -65,6 +85,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         wrong = wrong.or_else(|| turns.iter().find_map(|one| state.lost(scenario, one, waits)));
         if let Act::Faults(faults) = &line.act {
+            wrong = wrong.or_else(|| faults.iter().find_map(|fault| of_replication(fault, scenario)));
             wrong = wrong.or_else(|| {
                 faults.iter().find_map(|fault| state.in_vain(fault).or_else(|| state.after(fault)))
             });
@@ -106,6 +127,20 @@ impl State {
                     both!("write it before the `crash`, or leave it out", "请写在 `crash` 之前，或者去掉它"),
                 ))
             }
+            Fault::Cut { link } if self.severed.contains(link) => Some((
+                both!("the link `{link}` is cut already", "链路 `{link}` 已经断开了"),
+                both!(
+                    "leave it out, or write `- release: {link}` between both",
+                    "请去掉它，或者在两者之间写 `- release: {link}`"
+                ),
+            )),
+            Fault::Hold { link, way } if self.held.contains(&(link.clone(), *way)) => Some((
+                both!("the link `{link}` is held already", "链路 `{link}` 已经被扣住了"),
+                both!(
+                    "leave it out, or write `- release: {link}` between both",
+                    "请去掉它，或者在两者之间写 `- release: {link}`"
+                ),
+            )),
             Fault::Drop { link } if !self.disturbed.contains(link) && !self.sent.contains(&link.from) => {
                 Some((
                     both!(
@@ -183,6 +218,7 @@ impl State {
             Fault::Cut { link } | Fault::Drop { link } => {
                 self.disturbed.insert(link.clone());
                 self.severed.insert(link.clone());
+                self.held.retain(|(held, _)| held != link);
                 let (_, name) = self.kept.iter().find(|(kept, _)| kept == link)?;
                 Some(needs_reply(
                     name,
@@ -191,10 +227,14 @@ impl State {
             }
             Fault::Hold { link, .. } | Fault::Delay { link, .. } => {
                 self.disturbed.insert(link.clone());
+                if let Fault::Hold { way, .. } = fault {
+                    self.held.push((link.clone(), *way));
+                }
                 None
             }
             Fault::Release { link } if self.disturbed.remove(link) => {
                 self.severed.remove(link);
+                self.held.retain(|(held, _)| held != link);
                 self.kept.retain(|(kept, _)| kept != link);
                 None
             }
@@ -262,6 +302,37 @@ impl State {
         }
         None
     }
+}
+
+/// A link from a master to its replica: it is the replica that calls, and only after a failover is it the other way round.
+fn of_replication(fault: &Fault, scenario: &Scenario) -> Option<(Text, Text)> {
+    let (Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Delay { link, .. }) = fault else {
+        return None;
+    };
+    let (from, to) = (&link.from, &link.to);
+    let is_replica = scenario.lab().part_of(to).product() == Product::Redis
+        && scenario.lab().first_master_of(to) == Some(from.as_str());
+    // A master that comes back is another's replica.
+    let comes_back = scenario.story.iter().any(|line| match &line.act {
+        Act::Faults(faults) => faults.iter().any(|fault| match fault {
+            Fault::RestartServer { server } | Fault::ThawServer { server } => server == from,
+            Fault::Release { link } => link.from == *from || link.to == *from,
+            _ => false,
+        }),
+        _ => false,
+    });
+    (is_replica
+        && !comes_back
+        && !scenario.sends(|name| matches!(name, "REPLICAOF" | "SLAVEOF" | "FAILOVER")))
+    .then(|| {
+        (
+            both!(
+                "the link `{link}` carries nothing: `{to}` is the replica, and it calls `{from}`",
+                "链路 `{link}` 上没有内容：`{to}` 是从节点，由它去连 `{from}`"
+            ),
+            both!("write `{to}->{from}`", "请写 `{to}->{from}`"),
+        )
+    })
 }
 
 /// The mistake of an operation that does not handle a lost reply, which would end the run.

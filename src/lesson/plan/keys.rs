@@ -8,7 +8,7 @@ use super::{
         expr::{Mentions, Template},
         has_word,
     },
-    PlannedVerb, Scenario,
+    PlannedVerb, Scenario, fields,
     program::Instruction,
 };
 use crate::{
@@ -43,6 +43,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     if asked.peek().is_none() || scenario.actors.iter().any(|plan| plan.program.outside) {
         return Ok(());
     }
+    fields::check(scenario, source, at)?;
     let Some((words, scripts)) = sent(scenario) else { return Ok(()) };
     for key in asked {
         // ZooKeeper numbers a sequential znode: `job-` becomes `job-0000000002`.
@@ -67,7 +68,9 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             return Err(Mistake::new(at, message).help(did_you_mean(near)));
         }
         // A script may compute names, and rows of a database are named differently.
-        if parts.has(Product::Mariadb) || scripts.iter().any(|script| script.contains("..")) {
+        if parts.has(Product::Mariadb) && key.contains('/')
+            || scripts.iter().any(|script| script.contains(".."))
+        {
             continue;
         }
         let like = words.iter().find(|word| word.contains(&key) || key.contains(word.as_str()));
@@ -81,7 +84,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
 }
 
 /// Commands with one key, the first word after the name; the words that follow are no keys.
-const OF_ONE_KEY: &str = "
+pub(crate) const OF_ONE_KEY: &str = "
     GET SET SETNX SETEX PSETEX GETSET INCR DECR INCRBY DECRBY EXPIRE PEXPIRE TTL PTTL HGET HSET HSETNX HDEL HINCRBY LPUSH RPUSH
     LPOP RPOP LREM SADD SREM SCARD ZADD ZREM ZCARD ZRANGE PUBLISH APPEND STRLEN PERSIST
 ";
@@ -127,9 +130,12 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
             }
             // Each call of a `multi` is one operand.
             PlannedVerb::Call(call) => {
+                // What only reads or deletes a key makes none.
+                let makes = matches!(call.name(), "create" | "put" | "put-if" | "multi");
                 let keys = ["PATH", "KEY", "PREFIX", "OTHER", "CALL"]
                     .into_iter()
                     .flat_map(|kind| call.operands(kind));
+                let keys = keys.filter(|key| makes || key.pattern() != any);
                 (keys.collect(), call.operands("DATA").chain(call.operands("VALUE")).collect())
             }
             PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),

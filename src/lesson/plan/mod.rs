@@ -11,6 +11,7 @@ pub(crate) mod compile;
 pub(crate) mod constants;
 pub(crate) mod doubts;
 mod explored;
+mod fields;
 pub(crate) mod fingerprint;
 mod groups;
 pub(crate) mod idle;
@@ -34,7 +35,7 @@ mod sql;
 pub(crate) mod story;
 mod tables;
 mod types;
-mod unused;
+pub(crate) mod unused;
 mod znodes;
 
 pub use call::PlannedCall;
@@ -58,8 +59,7 @@ use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, Explore, ExploreExpect, Failing, LabKind, Lesson, LessonError, Libraries, MOST_FAULTS,
-    MOST_MOVES, Param, Params, Recipes, Settings, Source, Variant,
+    Expect, LabKind, Lesson, LessonError, Libraries, Param, Params, Recipes, Settings, Source, Variant,
     error::{Mistake, MistakeSpan, Path, did_you_mean, nearest},
     expr::{Scope, Template, within_allowance},
     invariant::{Invariant, Never},
@@ -283,6 +283,11 @@ fn check_names(lesson: &Lesson) -> Result<(), Mistake> {
             "请用小写字母、数字和连字符，例如 oversell-twice"
         )));
     }
+    if let Some(n) = lesson.after.iter().position(|before| before == id) {
+        let message = both!("a lesson cannot come after itself", "课程不能排在自己后面");
+        return Err(Mistake::new(&root.key("after").index(n), message)
+            .help(both!("name the lessons to take before it", "请写应该先学的课程")));
+    }
     let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) else { return Ok(()) };
     let message = both!("`{name}` cannot name a variant", "`{name}` 不能用作方案名");
     let mistake = Mistake::new(&root.key("variants").key(name), message);
@@ -455,13 +460,13 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         vocabulary.check_figure(&table.figure, &root.key("table").key("figure"))?;
     }
     if let Some(explore) = &variant.explore {
-        check_explore(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
+        explored::check_wanted(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
     }
     let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
     let of_lesson = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
     let own = [("title", &variant.title), ("lesson", &variant.lesson)];
     let mut texts = own.map(|text| (&at, text)).into_iter().chain(of_lesson.map(|text| (&root, text)));
-    texts.try_for_each(|(at, (field, text))| roster.text(text, &at.key(field)).map(drop))?;
+    texts.try_for_each(|(at, (field, text))| roster.check_fixed_text(text, &at.key(field)))?;
     Ok(Scenario {
         loaded: Arc::clone(loaded),
         variant: name.to_owned(),
@@ -497,82 +502,6 @@ fn check_programs(variant: &Variant, used: &BTreeSet<String>, at: &Path) -> Resu
             let mistake = Mistake::new(&at.key("programs").key(name), message).help(did_you_mean(meant));
             return Err(Mistake { span: MistakeSpan::Key, ..mistake });
         }
-    }
-    Ok(())
-}
-
-/// Checks that a variant's `explore` can be carried out.
-fn check_explore(
-    explore: &Explore,
-    path: &Path,
-    (lab, clients): (LabKind, &[ClientPlan]),
-    nothing_is_never: bool,
-) -> Result<(), Mistake> {
-    if let Some(why) = lab.unexplorable() {
-        return Err(Mistake::new(path, why));
-    }
-    if let Some(moves) = explore.moves.filter(|moves| !(1..=MOST_MOVES).contains(moves)) {
-        let message = both!("{moves} is out of bounds", "{moves} 超出范围");
-        return Err(Mistake::new(&path.key("moves"), message)
-            .help(both!("from 1 to {MOST_MOVES}", "应在 1 到 {MOST_MOVES} 之间")));
-    }
-    for (key, given) in [("most_faults", explore.most_faults), ("slow", explore.slow)] {
-        if let Some(given) = given.filter(|given| *given > MOST_FAULTS) {
-            let message = both!("{given} is out of bounds", "{given} 超出范围");
-            return Err(Mistake::new(&path.key(key), message)
-                .help(both!("{MOST_FAULTS} at most", "最多 {MOST_FAULTS}")));
-        }
-    }
-    if explore.most_faults.is_some() && explore.faults.is_empty() {
-        let message = both!("no order has a fault here", "这里的顺序里没有故障");
-        return Err(Mistake::new(&path.key("most_faults"), message)
-            .help(both!("name the faults: `faults: [crash]`", "请写明故障：`faults: [crash]`")));
-    }
-    if explore.expect == ExploreExpect::Violated && !explore.broken_by.is_empty() {
-        let message = both!("some order breaks an invariant anyway", "本来就有顺序会出错");
-        return Err(Mistake::new(&path.key("broken_by"), message)
-            .help(both!("`broken_by` is for `expect: none`", "`broken_by` 用于 `expect: none`")));
-    }
-    let named = [("faults", &explore.faults), ("broken_by", &explore.broken_by)];
-    let named = named.into_iter().flat_map(|(key, faults)| {
-        faults.iter().enumerate().map(move |(n, fault)| (path.key(key).index(n), fault))
-    });
-    for (at, fault) in named {
-        let known = clients.iter().map(|client| client.name.as_str());
-        if let Some(name) = fault.client.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
-            return Err(Mistake::unknown(&at, both!("client", "客户端"), name, known));
-        }
-        let known = lab.servers().iter().copied();
-        if let Some(name) = fault.server.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
-            return Err(Mistake::unknown(&at, both!("server", "服务器"), name, known));
-        }
-        if matches!(fault.how, Failing::Crash | Failing::Freeze) {
-            continue;
-        }
-        if !lab.can_be_restored() {
-            let message = both!(
-                "no order on these servers may have this fault: only `crash` and `freeze`",
-                "这种服务器上的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
-            );
-            return Err(Mistake::new(&at, message));
-        }
-        if clients.iter().any(|client| client.exec.is_some()) {
-            let message = both!(
-                "no order of a client with `exec` may have this fault: only `crash` and `freeze`",
-                "有客户端写了 `exec`，这样的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
-            );
-            return Err(Mistake::new(&at, message));
-        }
-    }
-    if nothing_is_never {
-        return Err(Mistake::new(
-            path,
-            both!(
-                "nothing is said never to be so, so no order could violate it",
-                "没有写什么是绝不允许的，任何顺序都谈不上违反"
-            ),
-        )
-        .help(both!("say what with `invariants`", "请用 `invariants` 写明")));
     }
     Ok(())
 }
@@ -618,6 +547,7 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
     let given = overrides.iter().map(|param| (param, Path::root().key("params")));
     for ((name, value), path) in own.chain(given) {
         check_value(value, &path)?;
+        stays_duration(lesson.params.get(name), value, &path)?;
         if params.insert(name.clone(), value.clone()).is_none() {
             return Err(Mistake::unknown(
                 &path,
@@ -628,6 +558,25 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
         }
     }
     Ok(params)
+}
+
+/// Checks that a parameter that is a duration in the lesson is one in its variants, too.
+fn stays_duration(own: Option<&Param>, value: &Param, path: &Path) -> Result<(), Mistake> {
+    match (own, value) {
+        (Some(Param::Word(own)), Param::Word(word))
+            if super::parse_millis(own).is_ok() && super::parse_signed_millis(word).is_err() =>
+        {
+            Err(Mistake::new(
+                path,
+                both!(
+                    "`{word}` is no duration, and the parameter is one: `{own}`",
+                    "这个参数是时长（`{own}`），而 `{word}` 不是时长"
+                ),
+            )
+            .help(both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks the value of a parameter. Parameters are known before anything runs, so they cannot contain expressions.

@@ -7,7 +7,7 @@ use super::{
 use crate::text::{Text, both};
 
 /// The keywords of expressions.
-const WORDS: [&str; 13] =
+pub(crate) const WORDS: [&str; 13] =
     ["and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None"];
 
 /// What a name is for.

@@ -9,7 +9,7 @@ use super::{
         expr::{Expr, Template},
     },
     call::PlannedCall,
-    doubts::{Answer, Doubt},
+    doubts::{Answer, Doubt, items},
     sql,
 };
 #[cfg(doc)]
@@ -159,12 +159,68 @@ impl Program {
 
     /// What the operations with this label answer; `None` if unknown or if they differ.
     pub(crate) fn answer_of(&self, label: &str) -> Option<Answer> {
+        if let Some((list, index)) = label.strip_suffix(']').and_then(|label| label.split_once('[')) {
+            return self.item_of(list, index.parse().ok()?);
+        }
         let mut answers = self
             .operations()
             .filter(|operation| operation.label == label)
             .map(|operation| operation.answer());
         let first = answers.next()??;
         answers.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// What an item is of the list that an operation answers.
+    fn item_of(&self, label: &str, index: usize) -> Option<Answer> {
+        let mut named = self.operations().filter(|operation| operation.label == label).peekable();
+        if named.peek().is_some() && named.all(|operation| items::lists_names(&operation.verb)) {
+            return Some(Answer::Name);
+        }
+        *self.queued_for(label)?.get(index)?
+    }
+
+    /// How many items an operation answers at most, where all that have this label tell.
+    pub(crate) fn items_of(&self, label: &str) -> Option<usize> {
+        if let Some(queued) = self.queued_for(label) {
+            return Some(queued.len());
+        }
+        let named = self.operations().filter(|operation| operation.label == label);
+        named.map(|operation| items::answered(&operation.verb)).collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+
+    /// What the commands answer that an `EXEC` carries out, where nothing decides between them.
+    fn queued_for(&self, label: &str) -> Option<Vec<Option<Answer>>> {
+        let mut execs = self.instructions.iter().enumerate().filter(|(_, instruction)| {
+            matches!(instruction, Instruction::Operate(operation) if operation.label == label)
+        });
+        let (end, Instruction::Operate(exec)) = execs.next()? else { return None };
+        let is = |operation: &PlannedOperation, name: &str| matches!(&operation.verb, PlannedVerb::Redis(words) if items::is_word(&words[0], name));
+        if execs.next().is_some() || !is(exec, "EXEC") {
+            return None;
+        }
+        let mut queued = Vec::new();
+        for instruction in self.instructions[..end].iter().rev() {
+            match instruction {
+                Instruction::Operate(operation) if is(operation, "MULTI") => {
+                    queued.reverse();
+                    return Some(queued);
+                }
+                Instruction::Operate(operation) if operation.queued => {
+                    queued.push(Answer::of(&operation.verb));
+                }
+                Instruction::Operate(_) | Instruction::Believe { .. } | Instruction::Count { .. } => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// How often a move of this label is made at most; `None` where it is repeated, or not known.
+    pub(crate) fn moves_of(&self, label: &str) -> Option<usize> {
+        let is_it = |instruction: &Instruction| matches!(instruction, Instruction::Operate(operation) if operation.label == label);
+        let tries_again = |instruction: &Instruction| matches!(instruction, Instruction::Operate(operation) if operation.label == label && operation.until.is_some());
+        let repeats = self.instructions.iter().any(tries_again) || self.outside;
+        self.at_most(is_it).filter(|_| !repeats)
     }
 
     /// The columns of the rows that the operations with this label answer; `None` if unknown or if they differ.
@@ -180,9 +236,14 @@ impl Program {
 
     /// How many times the program increments a counter at most; `None` if it does so in a repetition.
     pub(crate) fn counts(&self, counter: &str) -> Option<usize> {
-        let places = self.instructions.iter().enumerate().filter(
-            |(_, instruction)| matches!(instruction, Instruction::Count { counter: other } if other == counter),
-        );
+        self.at_most(
+            |instruction| matches!(instruction, Instruction::Count { counter: other } if other == counter),
+        )
+    }
+
+    /// How many such instructions are carried out at most; `None` where one is in a repetition.
+    fn at_most(&self, such: impl Fn(&Instruction) -> bool) -> Option<usize> {
+        let places = self.instructions.iter().enumerate().filter(|(_, instruction)| such(instruction));
         let repeats = |at: usize| {
             let mut later = self.instructions.iter().skip(at);
             later.any(|instruction| matches!(instruction, Instruction::Jump { to } if *to <= at))

@@ -15,6 +15,7 @@ use super::{
     super::{
         error::Mistake,
         expr::mentions::{joined, split_comparison},
+        has_word,
     },
     Scenario,
     sql::{FILLED, equals, last_of, read, targets},
@@ -32,6 +33,8 @@ pub(super) enum Kind {
     Figure(i128, i128),
     /// Texts of at most this many characters, if known.
     Text(Option<u64>),
+    /// A date, with its time or without.
+    Date,
     Other,
 }
 
@@ -87,6 +90,13 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     let mut there = BTreeSet::new();
+    let removes = sent.iter().any(|statement| {
+        let mut words = tables::words(&statement.text);
+        !statement.in_setup
+            && !words
+                .next()
+                .is_some_and(|word| has_word("SELECT INSERT BEGIN START COMMIT", &word.to_ascii_uppercase()))
+    });
     for statement in sent.iter().filter(|statement| !statement.copes) {
         let Ok(Some(Statement::Insert(insert))) = read(&statement.text) else { continue };
         let TableObject::TableName(name) = &insert.table else { continue };
@@ -105,6 +115,17 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if statement.in_setup && !insert.replace_into && insert.on.is_none() {
             for row in &rows {
                 of_key((&name, table), row, &mut there).map_or(Ok(()), |found| Err(wrong(found)))?;
+            }
+        }
+        // Nor is it where a row of the setup stays whatever programs do.
+        if !statement.in_setup
+            && !statement.conditional
+            && !insert.replace_into
+            && insert.on.is_none()
+            && !removes
+        {
+            for row in &rows {
+                of_key((&name, table), row, &mut there.clone()).map_or(Ok(()), |found| Err(wrong(found)))?;
             }
         }
     }
@@ -180,8 +201,7 @@ pub(crate) fn reply_doubt(
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     let mut tables = None;
     source.match_indices('[').find_map(|(at, _)| {
-        let begin = source[..at].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
-        let (name, rest) = (&source[begin..at], &source[at + 1..]);
+        let (name, rest) = (source[..at].rsplit(|c| !is_part(c)).next()?, &source[at + 1..]);
         let (index, rest) = rest.split_once("].")?;
         let index: usize = index.parse().ok()?;
         let column = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
@@ -441,6 +461,7 @@ fn kind(data_type: &DataType) -> Kind {
             _ => None,
         }),
         DataType::Text => Kind::Text(None),
+        DataType::Date | DataType::Datetime(_) | DataType::Timestamp(..) => Kind::Date,
         _ => Kind::Other,
     }
 }
@@ -588,6 +609,12 @@ fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Optio
                 "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"
             ),
         )),
+        (Given::Text(text), Kind::Date) if !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {
+            Some((
+                both!("`{name}` takes a date, and here is '{text}'", "`{name}` 要日期，这里是 '{text}'"),
+                both!("such as `NOW(3)` or '2026-01-31 12:00:00'", "例如 `NOW(3)` 或 '2026-01-31 12:00:00'"),
+            ))
+        }
         (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some((
             both!(
                 "'{text}' is longer than the {most} characters of `{name}`",

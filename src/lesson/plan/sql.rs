@@ -2,6 +2,7 @@
 //! tables that its lesson creates, so a column that none of them has is misspelt.
 
 mod details;
+mod scopes;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,6 +18,8 @@ use sqlparser::{
     dialect::MySqlDialect,
     parser::{Parser, ParserError},
 };
+
+pub(crate) use scopes::unknown_table;
 
 use super::{
     super::{
@@ -50,7 +53,8 @@ const UNSUPPORTED: &str = "
 ";
 
 /// The forms of statements, for help texts.
-const FORMS: [(&str, &str); 13] = [
+const FORMS: [(&str, &str); 14] = [
+    ("WITH", "WITH name AS (SELECT …) SELECT column FROM name"),
     ("SELECT", "SELECT column, … FROM table WHERE condition ORDER BY column LIMIT n FOR UPDATE"),
     ("INSERT", "INSERT INTO table (column, …) VALUES (value, …)"),
     ("REPLACE", "REPLACE INTO table (column, …) VALUES (value, …)"),
@@ -337,6 +341,9 @@ fn of_call(call: &Function) -> Option<(Text, Text)> {
     let FunctionArguments::List(given) = &call.args else { return None };
     let write = |form: &str| both!("write `{form}`", "请写 `{form}`");
     if let Some((_, wanted, form)) = FUNCTIONS.iter().find(|(known, ..)| *known == upper) {
+        if let Some(wrong) = details::of_timeout(call) {
+            return Some(wrong);
+        }
         let given = given.args.len();
         return (given != *wanted).then(|| {
             let message = both!(
@@ -368,8 +375,13 @@ pub(crate) fn check_columns(scenario: &Scenario) -> Result<(), Mistake> {
     let statements = tables::statements(scenario);
     let known = columns(&statements);
     for (text, path) in &statements {
-        let Ok(Some(statement)) = read(text) else { continue };
-        if let Some((message, help)) = of_columns(&statement, &known) {
+        let found = match read(text) {
+            Ok(Some(statement)) => {
+                of_columns(&statement, &known).or_else(|| scopes::of_query(&statement, &known))
+            }
+            _ => scopes::of_definition(text, &statements),
+        };
+        if let Some((message, help)) = found {
             return Err(Mistake::new(path, message).help(help));
         }
     }
@@ -447,6 +459,9 @@ fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>
             return Some((message, help));
         }
         let tables = tables.join("`, `");
+        if let Some(wrong) = details::of_limit(statement, name) {
+            return Some(wrong);
+        }
         let message = both!("`{tables}` has no column `{name}`", "`{tables}` 没有列 `{name}`");
         let columns = there.iter().copied().collect::<Vec<_>>().join(", ");
         let help = nearest(name, there.iter().copied(), ALIKE).map_or_else(

@@ -133,6 +133,24 @@ impl Roster<'_> {
         Ok(meant.flat_map(|client| client.actors.clone()).map(id).collect())
     }
 
+    /// A text that is not told while the lesson runs, such as its title: only parameters are filled in.
+    pub(crate) fn check_fixed_text(&self, text: &Text, path: &Path) -> Result<(), Mistake> {
+        let planned = self.text(text, path)?;
+        let names = [("en", planned.en.names()), ("zh", planned.zh.names())];
+        let counted = names.into_iter().find_map(|(lang, names)| {
+            names.into_iter().find(|name| !self.params.contains_key(name)).map(|name| (lang, name))
+        });
+        let Some((lang, name)) = counted else { return Ok(()) };
+        let message = both!(
+            "`{name}` is counted while the lesson runs, and this text is not told then",
+            "`{name}` 在运行中才会计数，而这段文字不是运行时显示的"
+        );
+        Err(Mistake::new(&path.key(lang), message).help(both!(
+            "only parameters can stand here; counters can be told by `say` in the story",
+            "这里只能用参数；计数器可以写在剧情的 `say` 里"
+        )))
+    }
+
     pub(crate) fn text(&self, text: &Text, path: &Path) -> Result<TextPlan, Mistake> {
         let counters = self.counters();
         let in_one = |source: &str, lang: &str| -> Result<Template, Mistake> {
@@ -260,8 +278,24 @@ impl Roster<'_> {
         link.to = self.server(&link.to, path)?;
         let from = link.from.as_str();
         if !self.clients.iter().any(|client| client.name == link.from) && !lab.has_link(from, &link.to) {
-            let to = lab.servers().iter().filter(|to| lab.has_link(from, to)).copied();
-            return Err(Mistake::unknown(path, both!("link of {from}", " {from} 的链路"), &link.to, to));
+            let known: Vec<String> = lab
+                .servers()
+                .iter()
+                .filter(|to| lab.has_link(from, to))
+                .map(|to| format!("`{from}->{to}`"))
+                .collect();
+            let to = &link.to;
+            let message = both!("no link goes from `{from}` to `{to}`", "没有从 `{from}` 到 `{to}` 的链路");
+            return Err(Mistake::new(path, message).help(if known.is_empty() {
+                let client = &self.clients[0].name;
+                both!(
+                    "the servers of this lab have no links to each other that could be cut: write a client's, `{client}->{to}`",
+                    "这个 lab 的服务器之间没有可以切断的链路：请写客户端的链路，例如 `{client}->{to}`"
+                )
+            } else {
+                let known = known.join(", ");
+                both!("there are {known}", "有 {known}")
+            }));
         }
         Ok(link)
     }

@@ -11,9 +11,10 @@ use super::{
     },
     PlannedVerb, Scenario,
     program::Instruction,
+    sql,
 };
 use crate::{
-    log::{ANY, Product},
+    log::{ANY, Product, stands_for},
     text::both,
 };
 
@@ -27,6 +28,8 @@ pub(crate) struct Sent {
     pub in_setup: bool,
     /// Whether its operation allows errors.
     pub copes: bool,
+    /// Whether its program has decided something before.
+    pub conditional: bool,
 }
 
 /// The texts and paths of a lesson's SQL statements.
@@ -40,23 +43,31 @@ pub(crate) fn sent(scenario: &Scenario) -> Vec<Sent> {
     let own = scenario.variant().setup.is_some();
     let setup =
         if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
-    let setup = scenario.setup.iter().enumerate().map(|(n, line)| (&line.verb, setup.index(n), true, false));
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => {
-            let path = operation.path.clone().unwrap_or_else(Path::root);
-            Some((&operation.verb, path, false, !operation.allow.is_empty()))
-        }
-        _ => None,
-    });
-    let statements = setup.chain(operations).filter_map(|(verb, path, in_setup, copes)| match verb {
+    let mut statements = Vec::new();
+    let mut add = |verb: &PlannedVerb, path: &Path, in_setup, copes, conditional| match verb {
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
             let text: String = call.all_operands().map(Template::pattern).collect();
-            Some(Sent { text, path: path.key("sql"), in_setup, copes })
+            statements.push(Sent { text, path: path.key("sql"), in_setup, copes, conditional });
         }
-        _ => None,
-    });
-    statements.collect()
+        _ => {}
+    };
+    for (n, line) in scenario.setup.iter().enumerate() {
+        add(&line.verb, &setup.index(n), true, false, false);
+    }
+    for plan in &scenario.actors {
+        let mut conditional = false;
+        for instruction in &plan.program.instructions {
+            match instruction {
+                Instruction::Operate(operation) => {
+                    let path = operation.path.clone().unwrap_or_else(Path::root);
+                    add(&operation.verb, &path, false, !operation.allow.is_empty(), conditional);
+                }
+                Instruction::JumpUnless { .. } | Instruction::RepeatNext { .. } => conditional = true,
+                _ => {}
+            }
+        }
+    }
+    statements
 }
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
@@ -64,7 +75,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     check_created_twice(&sent(scenario))?;
     let created: BTreeSet<&str> = statements.iter().filter_map(|(text, _)| created(text)).collect();
     for (text, path) in &statements {
-        let Some(name) = named(text).find(|name| !created.contains(name)) else { continue };
+        let own = sql::unknown_table(text, |name| created.iter().any(|known| stands_for(known, name)));
+        let Some(name) = named(text).find(|name| !created.contains(name)).or(own.as_deref()) else {
+            continue;
+        };
         let message = both!("no statement creates the table `{name}`", "没有语句创建过表 `{name}`");
         let help = nearest(name, created.iter().copied(), ALIKE).map_or_else(
             || {

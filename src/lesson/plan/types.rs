@@ -222,7 +222,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 Mistake::new(path, message).help(both!("commands for it: {some}", "可用的命令：{some}"))
             );
         }
-        check_name(key, uses, &found)?;
+        check_name(key, uses, &found, scenario.loaded.source.text())?;
     }
     check_awaited(scenario, &found)?;
     check_fields(scenario, &found)?;
@@ -377,13 +377,45 @@ fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Resu
     Ok(())
 }
 
-/// Reports a key that is only read and whose name is similar to that of a written one.
-fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
+/// How often a word occurs in a text as a whole word.
+fn whole_words(text: &str, word: &str) -> usize {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':');
+    let places = text
+        .match_indices(word)
+        .filter(|(at, _)| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part));
+    places.count()
+}
+
+/// Reports a key that is only read, or only written, and whose name is similar to that of a key with both.
+fn check_name(
+    key: &str,
+    uses: &[Use],
+    found: &BTreeMap<String, Vec<Use>>,
+    text: &str,
+) -> Result<(), Mistake> {
     let makes = |used: &Use| match used.of_type {
         Some((_, makes)) => makes,
         None => !has_word(OF_ANY, &used.command),
     };
     let only_asks = uses.iter().all(|used| !makes(used) && !used.copes);
+    if let [Use { of_type: Some((of_type, true)), path: Some(path), .. }, others @ ..] = uses
+        && others.iter().all(|used| used.path.as_ref() == Some(path))
+        && whole_words(text, key) == 1
+    {
+        // Who writes what nobody asks for may mean what others write and ask for.
+        let same = found.iter().filter(|(known, uses)| {
+            uses.len() > 1
+                && uses.iter().all(|used| used.of_type.is_none_or(|(n, _)| n == *of_type))
+                && whole_words(text, known) > 1
+        });
+        if let Some(near) = nearly(key, same.map(|(known, _)| known.as_str())) {
+            let message = both!(
+                "nothing else in this lesson names the key `{key}`",
+                "这节课里别处都没有用到键 `{key}`"
+            );
+            return Err(Mistake::new(path, message).help(did_you_mean(near)));
+        }
+    }
     let place = |used: &Use| used.path.clone().or_else(|| used.given_at.clone());
     let Some(path) = uses.iter().find_map(place).filter(|_| only_asks) else {
         return Ok(());
@@ -473,9 +505,20 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     let is_written = |key: &str| written.iter().any(|known| stands_for(known, key));
+    // `locks/A` where others write `lock/…`.
+    let within: BTreeSet<&str> =
+        written.iter().filter_map(|known| known.rsplit_once('/')).map(|(within, _)| within).collect();
     for (key, path) in asked.iter().filter(|(key, _)| !key.contains(ANY) && !is_written(key)) {
         if let Some(path) = path {
             misspelt(key, written.iter().map(String::as_str), &path.key("etcd"))?;
+            if let Some((outer, name)) = key.rsplit_once('/')
+                && !within.contains(outer)
+                && let Some(near) = nearly(outer, within.iter().copied())
+            {
+                let message = both!("no command ever writes the key `{key}`", "没有任何命令写过键 `{key}`");
+                let near = format!("{near}/{name}");
+                return Err(Mistake::new(&path.key("etcd"), message).help(did_you_mean(&near)));
+            }
         }
     }
     Ok(())

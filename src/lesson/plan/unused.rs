@@ -114,35 +114,74 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Reports a parameter in a client's `with` that nothing in the lesson uses.
+/// Reports a parameter in the `with` of a client or a program that nothing in the lesson uses.
 pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
     let own = lesson.variants.iter().filter_map(|(name, variant)| {
         Some((variant.clients.as_ref()?, root.key("variants").key(name).key("clients")))
     });
-    for (clients, path) in std::iter::once((&lesson.clients, root.key("clients"))).chain(own) {
-        for (group, client) in clients {
-            let is_known = |name: &String| {
-                lesson.params.contains_key(name)
-                    || lesson.variants.values().any(|variant| variant.params.contains_key(name))
-                    || asks_for(loaded.source.text(), name)
-            };
-            let Some(name) = client.with.keys().find(|name| !is_known(name)) else { continue };
-            let message = both!("nothing in this lesson asks for `{name}`", "这节课里没有地方用到 `{name}`");
-            let known = lesson.params.keys().map(String::as_str).collect::<Vec<_>>().join("`, `");
-            let help = if known.is_empty() {
-                both!("a program asks for it with `${{{name}}}`", "程序里用 `${{{name}}}` 来取它")
-            } else {
-                both!(
-                    "a program asks for it with `${{{name}}}`; parameters here: `{known}`",
-                    "程序里用 `${{{name}}}` 来取它；这里的参数有：`{known}`"
-                )
-            };
-            return Err(Mistake::new(&path.key(group).key("with").key(name), message).help(help));
-        }
+    let of_clients =
+        std::iter::once((&lesson.clients, root.key("clients"))).chain(own).flat_map(|(clients, path)| {
+            clients.iter().map(move |(group, client)| {
+                (client.with.keys().collect::<Vec<_>>(), path.key(group).key("with"))
+            })
+        });
+    let own = lesson
+        .variants
+        .iter()
+        .map(|(name, variant)| (&variant.programs, root.key("variants").key(name).key("programs")));
+    let programs = std::iter::once((&lesson.programs, root.key("programs"))).chain(own);
+    let of_steps = programs.flat_map(|(programs, path)| {
+        programs.iter().flat_map(move |(name, steps)| {
+            let mut found = Vec::new();
+            given_to(steps, &path.key(name), &lesson.programs, &mut found);
+            found
+        })
+    });
+    let is_known = |name: &String| {
+        lesson.params.contains_key(name)
+            || lesson.variants.values().any(|variant| variant.params.contains_key(name))
+            || asks_for(loaded.source.text(), name)
+    };
+    for (names, at) in of_clients.chain(of_steps) {
+        let Some(name) = names.into_iter().find(|name| !is_known(name)) else { continue };
+        let message = both!("nothing in this lesson asks for `{name}`", "这节课里没有地方用到 `{name}`");
+        let known = lesson.params.keys().map(String::as_str).collect::<Vec<_>>().join("`, `");
+        let help = if known.is_empty() {
+            both!("a program asks for it with `${{{name}}}`", "程序里用 `${{{name}}}` 来取它")
+        } else {
+            both!(
+                "a program asks for it with `${{{name}}}`; parameters here: `{known}`",
+                "程序里用 `${{{name}}}` 来取它；这里的参数有：`{known}`"
+            )
+        };
+        return Err(Mistake::new(&at.key(name), message).help(help));
     }
     Ok(())
+}
+
+/// The parameters that steps pass to programs of the lesson, with their paths. Recipes check their own.
+fn given_to<'l>(
+    steps: &'l [Step],
+    path: &Path,
+    programs: &IndexMap<String, Vec<Step>>,
+    found: &mut Vec<(Vec<&'l String>, Path)>,
+) {
+    for (n, step) in steps.iter().enumerate() {
+        let path = path.index(n);
+        match step {
+            Step::Use { program, with } if programs.contains_key(program) => {
+                found.push((with.keys().collect(), path.key("with")));
+            }
+            Step::If { then, otherwise, .. } => {
+                given_to(then, &path.key("then"), programs, found);
+                given_to(otherwise, &path.key("else"), programs, found);
+            }
+            Step::Repeat { steps, .. } => given_to(steps, &path.key("repeat"), programs, found),
+            _ => {}
+        }
+    }
 }
 
 /// Whether a name occurs in the text other than as the name of a field.
@@ -155,7 +194,7 @@ fn asks_for(text: &str, name: &str) -> bool {
 }
 
 /// The programs and recipes that the steps use.
-fn uses(steps: &[Step]) -> Vec<&str> {
+pub(crate) fn uses(steps: &[Step]) -> Vec<&str> {
     let in_each = steps.iter().map(|step| match step {
         Step::Use { program, .. } => vec![program.as_str()],
         Step::If { then, otherwise, .. } => [uses(then), uses(otherwise)].concat(),

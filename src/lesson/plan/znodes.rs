@@ -15,8 +15,8 @@ use crate::{
     text::both,
 };
 
-/// A call, the error codes that it allows, and its path.
-type Made<'s> = (&'s PlannedCall, &'s [String], Path);
+/// A call, the error codes that it allows, its place in the lesson, and the znode's path if known.
+type Made<'s> = (&'s PlannedCall, &'s [String], Path, Option<String>);
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     if scenario.actors.iter().any(|plan| plan.program.outside) {
@@ -24,16 +24,16 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     }
     let (setup, made) = calls(scenario);
     check_setup(&setup)?;
-    let created: Vec<String> = setup.iter().chain(&made).flat_map(|(call, ..)| created_by(call)).collect();
+    let created: Vec<String> = setup.iter().chain(&made).flat_map(created_by).collect();
     let is_created =
         |path: &str| path.starts_with("/zookeeper") || created.iter().any(|known| stands_for(known, path));
-    for (call, allow, at) in setup.iter().chain(&made) {
-        let Some(path) = path_of(call) else { continue };
-        let mut as_parent = setup.iter().chain(&made).map(|(call, ..)| call).filter(|known| {
-            known.name() == "create" && path_of(known).is_some_and(|known| known == parent(&path))
+    for (call, allow, at, path) in setup.iter().chain(&made) {
+        let Some(path) = path.clone() else { continue };
+        let mut as_parent = setup.iter().chain(&made).filter(|(known, .., own)| {
+            known.name() == "create" && own.as_ref().is_some_and(|own| own == parent(&path))
         });
-        let is_ephemeral = as_parent.next().is_some_and(|first| first.has_flag("-e"))
-            && as_parent.all(|other| other.has_flag("-e"));
+        let is_ephemeral = as_parent.next().is_some_and(|(first, ..)| first.has_flag("-e"))
+            && as_parent.all(|(other, ..)| other.has_flag("-e"));
         if call.name() == "create"
             && is_ephemeral
             && !allow.iter().any(|code| code == "NoChildrenForEphemerals")
@@ -88,25 +88,38 @@ fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
     let own = scenario.variant().setup.is_some();
     let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
     let setup = scenario.setup.iter().enumerate();
-    let setup =
-        setup.filter_map(|(n, line)| Some((on_zookeeper(&line.verb)?, &[][..], at.index(n).key("zk"))));
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let made = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => {
-            let at = operation.path.clone().unwrap_or_else(Path::root).key("zk");
-            Some((on_zookeeper(&operation.verb)?, operation.allow.as_slice(), at))
-        }
-        _ => None,
+    let setup = setup.filter_map(|(n, line)| {
+        let call = on_zookeeper(&line.verb)?;
+        Some((call, &[][..], at.index(n).key("zk"), path_of(call, &[])))
     });
-    (setup.collect(), made.collect())
+    let mut made = Vec::new();
+    for plan in &scenario.actors {
+        let mut frames = Vec::<Frame<'_>>::new();
+        for instruction in &plan.program.instructions {
+            match instruction {
+                Instruction::Enter { with, path, .. } => frames.push((with, path.as_ref())),
+                Instruction::Leave => drop(frames.pop()),
+                Instruction::Operate(operation) => {
+                    let Some(call) = on_zookeeper(&operation.verb) else { continue };
+                    // A recipe is right; what it is given may be wrong.
+                    let used = || frames.iter().rev().find_map(|(_, path)| path.map(|path| path.key("use")));
+                    let own = operation.path.as_ref().map(|path| path.key("zk"));
+                    let at = own.or_else(used).unwrap_or_else(Path::root);
+                    made.push((call, operation.allow.as_slice(), at, path_of(call, &frames)));
+                }
+                _ => {}
+            }
+        }
+    }
+    (setup.collect(), made)
 }
 
 /// Checks the setup, whose calls are made one after another on an empty server.
 fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
     // The existing znodes, and whether each is ephemeral.
     let mut there: BTreeMap<String, bool> = BTreeMap::new();
-    for (call, _, at) in setup {
-        let Some(path) = path_of(call).filter(|path| !path.contains(ANY)) else { return Ok(()) };
+    for (call, _, at, path) in setup {
+        let Some(path) = path.clone().filter(|path| !path.contains(ANY)) else { return Ok(()) };
         match call.name() {
             "create" => {
                 let parent = parent(&path).to_owned();
@@ -143,9 +156,21 @@ fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The path that a call names, with [`ANY`] in place of each value to fill in.
-fn path_of(call: &PlannedCall) -> Option<String> {
-    call.operands("PATH").next().map(Template::pattern)
+/// The parameters of a program or recipe, and its place in the lesson.
+type Frame<'s> = (&'s [(String, Template)], Option<&'s Path>);
+
+/// The path that a call names, with [`ANY`] in place of each value that is known only at run time.
+fn path_of(call: &PlannedCall, frames: &[Frame<'_>]) -> Option<String> {
+    call.operands("PATH").next().map(|path| given(path, frames))
+}
+
+/// A template with the parameters of its recipe filled in.
+fn given(template: &Template, frames: &[Frame<'_>]) -> String {
+    let Some(((with, _), outer)) = frames.split_last() else { return template.pattern() };
+    template.filled(|expr| {
+        let value = with.iter().find(|(name, _)| name == expr.source().trim());
+        Some(value.map_or_else(|| ANY.to_string(), |(_, value)| given(value, outer)))
+    })
 }
 
 fn parent(path: &str) -> &str {
@@ -153,10 +178,10 @@ fn parent(path: &str) -> &str {
 }
 
 /// The paths that a call may create. The server appends a number to the path of a sequential node.
-fn created_by(call: &PlannedCall) -> Vec<String> {
+fn created_by((call, _, _, path): &Made<'_>) -> Vec<String> {
     match call.name() {
         "create" => {
-            let path = path_of(call).unwrap_or_default();
+            let path = path.clone().unwrap_or_default();
             vec![if call.has_flag("-s") { format!("{path}{ANY}") } else { path }]
         }
         "multi" => call.operands("CALL").map(Template::pattern).collect(),

@@ -118,6 +118,22 @@ fn check(statement: &str) -> Result<(), Text> {
     let is_setting =
         |word: &String| SETTINGS.contains(&word.as_str()) || word.bytes().all(|byte| byte.is_ascii_digit());
     if words[0] == "SET" && (statement.contains('`') || !words.iter().all(is_setting)) {
+        let is_of = |word: &&str| words.iter().any(|written| written == word);
+        let value = [
+            ("AUTOCOMMIT", "SET autocommit = 0"),
+            ("INNODB_LOCK_WAIT_TIMEOUT", "SET innodb_lock_wait_timeout = 5"),
+            ("LOCK_WAIT_TIMEOUT", "SET lock_wait_timeout = 5"),
+            ("LEVEL", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+        ];
+        if let Some((_, form)) =
+            value.iter().find(|(word, _)| is_of(word)).filter(|_| !statement.contains('`'))
+        {
+            let wrong = words.iter().find(|word| !is_setting(word)).map_or("", String::as_str);
+            return Err(both!(
+                "`{wrong}` is no value here; write it like `{form}`",
+                "`{wrong}` 在这里不是有效的值；请写成 `{form}` 这样"
+            ));
+        }
         return Err(both!(
             "a lesson may SET only a transaction's isolation or access mode, autocommit, \
              innodb_lock_wait_timeout and lock_wait_timeout",

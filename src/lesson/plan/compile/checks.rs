@@ -7,13 +7,14 @@ use super::{
             duration::{parse_millis, parse_written},
             error::{ALIKE, Mistake, Path, did_you_mean, nearest},
             expr::{
-                Expr, Template,
+                Expr, Mentions, Template,
                 mentions::{joined, split_comparison},
             },
             model::Param,
         },
         call::PlannedCall,
         doubts::Answer,
+        names::WORDS,
         program::{Instruction, PlannedVerb},
     },
     Draft,
@@ -139,6 +140,20 @@ impl Draft<'_> {
                     "缺少值：它的位置上是 `{value}`"
                 ),
                 both!("write `SET key ${{token}} NX PX 3000`", "请写 `SET key ${{token}} NX PX 3000`"),
+            );
+        }
+        let key = words[1].to_string();
+        if ["${self}", "${client}", "${token}"].contains(&key.as_str())
+            && words[2].is_literal()
+            && !self.in_recipe
+        {
+            self.doubt(
+                path,
+                both!(
+                    "the key stands first, and here it is `{key}`, which is who asks",
+                    "键要写在前面，而这里的键是 `{key}`，那是请求者"
+                ),
+                both!("write `SET {value} {key} …`", "请写 `SET {value} {key} …`"),
             );
         }
         self.doubt_plain(&words[2].to_string(), path);
@@ -273,6 +288,20 @@ impl Draft<'_> {
         }
     }
 
+    /// A word of expressions is never the reply of an operation that is called so.
+    pub(super) fn doubt_words(&mut self, source: &str, path: &Path) {
+        let named = WORDS.into_iter().filter(|word| self.program.labels.contains(*word));
+        let Some(word) = named.into_iter().find(|word| Mentions::of(source).names(word)) else { return };
+        self.doubt(
+            path,
+            both!(
+                "`{word}` is a word of expressions, and not the reply of the operation `{word}`",
+                "`{word}` 是表达式的关键字，不是操作 `{word}` 的回复"
+            ),
+            both!("give the operation another name", "请给这个操作换个名字"),
+        );
+    }
+
     /// Reports an `until` whose names no try can change.
     pub(super) fn doubt_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
         let names = until.map(Expr::names).unwrap_or_default();
@@ -360,7 +389,9 @@ impl Draft<'_> {
         for kind in ["SECONDS", "REVISION", "LEASE", "VERSION"] {
             for operand in call.operands(kind).filter(|operand| !operand.is_literal()) {
                 let known = self.constants.text(operand).filter(|(_, from)| self.constants.stay(from));
-                let known = known.map(|(text, _)| text).or_else(|| {
+                let is_name = ["${self}", "${client}", "${token}"].contains(&operand.to_string().as_str());
+                let named = is_name.then(|| "A".to_owned());
+                let known = known.map(|(text, _)| text).or(named).or_else(|| {
                     // A template with letters outside its `${…}` cannot render to a number.
                     let written = operand.pattern();
                     written.contains(char::is_alphabetic).then(|| written.replace(ANY, "…"))

@@ -5,9 +5,10 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     super::{
         super::{
+            duration::parse_millis,
             error::{Mistake, MistakeSpan, Path},
             expr::{Expr, Template},
-            model::Count,
+            model::{Count, Param},
             step::Step,
         },
         labels_of,
@@ -55,6 +56,19 @@ impl Draft<'_> {
                 && self.names_server(steps, name)
             {
                 return self.unroll(steps, rounds, name, path);
+            }
+            if let Some(rounds) = rounds.filter(|rounds| *rounds > MOST_UNROLLED)
+                && self.names_server(steps, name)
+            {
+                let message = both!(
+                    "{rounds} rounds go to different servers: more than any lab has",
+                    "{rounds} 轮各发往不同的服务器：没有哪个 lab 有这么多台"
+                );
+                let most = self.compiler.lab.servers().len();
+                return Err(Mistake::new(&path.key("times"), message).help(both!(
+                    "this lab has {most}: `times: {most}`",
+                    "这个 lab 有 {most} 台：`times: {most}`"
+                )));
             }
             self.constants.changes(name);
             self.number(name, "0", path)?;
@@ -175,6 +189,18 @@ impl Draft<'_> {
             let help = both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
             self.doubt(&path.key("times"), message, help);
         }
+        let source = bound.to_string();
+        let name =
+            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        if let Some(Param::Word(word)) = self.compiler.params.get(name)
+            && parse_millis(word).is_ok()
+            && !self.in_recipe
+        {
+            let message =
+                both!("`{name}` is the duration `{word}`, not a count", "`{name}` 是时长 `{word}`，不是次数");
+            let help = both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
+            self.doubt(&path.key("times"), message, help);
+        }
         if matches!(times, Some(Count::Number(0))) {
             let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
             let help = both!("such as `times: 2`, or leave them out", "例如 `times: 2`，或者去掉它们");
@@ -187,6 +213,11 @@ impl Draft<'_> {
         if BUILTINS.contains(&name) {
             let message =
                 both!("`{name}` is a name that every program has already", "`{name}` 是每个程序都已有的名字");
+            let help =
+                both!("number the rounds with a name of its own: `as: i`", "请给轮次另起名字：`as: i`");
+            self.doubt(&path.key("as"), message, help);
+        } else if self.compiler.params.contains_key(name) && !self.in_recipe {
+            let message = both!("`{name}` is a parameter already", "`{name}` 已经是参数");
             let help =
                 both!("number the rounds with a name of its own: `as: i`", "请给轮次另起名字：`as: i`");
             self.doubt(&path.key("as"), message, help);

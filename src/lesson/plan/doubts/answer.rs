@@ -23,6 +23,8 @@ pub(crate) enum Answer {
     Text,
     /// The path of a znode.
     Path,
+    /// The name of one, without what it is in.
+    Name,
     /// `OK`, or nil.
     Ok,
     Several,
@@ -136,6 +138,15 @@ impl Answer {
 
     /// The doubt about a test for nil on an operation that always answers a number or `OK`.
     pub(crate) fn nil_doubt(verb: &PlannedVerb, name: &str) -> Option<Doubt> {
+        if Self::of(verb) == Some(Self::Deleted) {
+            return Some((
+                both!(
+                    "a watch answers 'DELETE' once the key is gone: `{name}` is never `none`",
+                    "键被删除时 watch 回复 'DELETE'：`{name}` 不会是 `none`"
+                ),
+                both!("write `{name} == 'DELETE'`", "请写 `{name} == 'DELETE'`"),
+            ));
+        }
         let PlannedVerb::Redis(words) = verb else { return None };
         let command = words[0].to_string().to_ascii_uppercase();
         if Self::is_never_nil(&command) {
@@ -251,13 +262,26 @@ pub(crate) fn field_doubt(
             of_fields(&name, &path[n], answer(&name)?)
         })
     });
-    of_path.or_else(|| {
+    let by_number = || {
+        source.match_indices("[0][").find_map(|(at, _)| {
+            let name = source[..at]
+                .rsplit(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')))
+                .next()?;
+            let columns = columns(name)?;
+            let column = source[at + 4..].split_once(']')?.0.parse::<usize>().ok()?;
+            let column = columns.get(column).or(columns.first())?;
+            Some((
+                both!("a row's columns have names, and no numbers", "行里的列用名字取，不用序号"),
+                both!("write `{name}[0].{column}`", "请写 `{name}[0].{column}`"),
+            ))
+        })
+    };
+    of_path.or_else(by_number).or_else(|| {
         // Such as `look[0].stock`.
         source.match_indices("[0].").find_map(|(at, index)| {
             let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
-            let begin = source[..at].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
             let rest = &source[at + index.len()..];
-            let name = &source[begin..at];
+            let name = source[..at].rsplit(|c| !is_part(c)).next()?;
             let field = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
             let columns = columns(name)?;
             if columns.iter().any(|column| column.eq_ignore_ascii_case(field)) {
@@ -286,6 +310,28 @@ fn of_queued(left: &str, right: &str) -> Doubt {
             "在 `MULTI` 和 `EXEC` 之间，`{left}` 的回复是 'QUEUED'，不会是 {right}"
         ),
         both!("ask for an item of what `EXEC` answers: `exec[0]`", "请取 `EXEC` 回复里的一项：`exec[0]`"),
+    )
+}
+
+fn of_several(left: &str, value: &Literal<'_>, right: &str) -> Doubt {
+    let help = match value {
+        Literal::Flag => both!("where there is none: `{left} is none`", "没有结果时请写 `{left} is none`"),
+        _ => both!(
+            "such as `{left}|length == 1`, or `{left}[0]`",
+            "例如 `{left}|length == 1`，或者 `{left}[0]`"
+        ),
+    };
+    (both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"), help)
+}
+
+fn of_name(left: &str, path: &str, right: &str) -> Doubt {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    (
+        both!(
+            "`{left}` is a name without its path, never {right}",
+            "`{left}` 只是名字，不带路径，不会是 {right}"
+        ),
+        both!("write `{left} == '{name}'`", "请写 `{left} == '{name}'`"),
     )
 }
 
@@ -319,7 +365,8 @@ pub(super) fn of_answer(
                 both!("such as `{left} is not none`", "例如 `{left} is not none`"),
             ))
         }
-        (Answer::Text | Answer::Path, Literal::Number(_)) => Some((
+        (Answer::Name, Literal::Text(path)) if path.contains('/') => Some(of_name(left, path, right)),
+        (Answer::Text | Answer::Path | Answer::Name, Literal::Number(_)) => Some((
             both!(
                 "`{left}` answers a text or `none`, never the number {right}",
                 "`{left}` 的回复是文字或 `none`，不会是数字 {right}"
@@ -386,13 +433,7 @@ pub(super) fn of_answer(
                 ),
             ))
         }
-        (Answer::Several | Answer::Texts, _) => Some((
-            both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"),
-            both!(
-                "such as `{left}|length == 1`, or `{left}[0]`",
-                "例如 `{left}|length == 1`，或者 `{left}[0]`"
-            ),
-        )),
+        (Answer::Several | Answer::Texts, _) => Some(of_several(left, value, right)),
         _ => None,
     }
 }

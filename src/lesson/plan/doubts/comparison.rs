@@ -2,7 +2,7 @@
 
 use super::{
     super::super::{
-        duration::parse_millis,
+        duration::{parse_millis, parse_signed_millis},
         expr::{
             Mentions,
             mentions::{joined, split_comparison},
@@ -325,6 +325,18 @@ fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     None
 }
 
+/// A count that is compared with what is no number.
+fn of_number(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Doubt {
+    let number = match value {
+        Literal::Text(text) => parse_signed_millis(text).unwrap_or(1),
+        _ => 1,
+    };
+    (
+        both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+        both!("such as `{left} {operator} {number}`", "例如 `{left} {operator} {number}`"),
+    )
+}
+
 fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     if let Some(doubt) = of_form(source) {
         return Some(doubt);
@@ -395,10 +407,9 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
                 both!("such as `{left} == 1`", "例如 `{left} == 1`"),
             )
         }),
-        Literal::Text(_) | Literal::Flag if counts || function == "pttl" => Some((
-            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-        )),
+        Literal::Text(_) | Literal::Flag if counts || function == "pttl" => {
+            Some(of_number(left, operator, &value, right))
+        }
         Literal::Number(_) | Literal::Text(_) | Literal::Flag
             if matches!(function, "replies" | "children") =>
         {

@@ -3,12 +3,15 @@
 
 mod answer;
 mod comparison;
+mod contradiction;
+pub(crate) mod items;
 mod reach;
 mod scenario;
 
 use self::{
     answer::of_answer,
     comparison::{Literal, literal},
+    contradiction::{contradictory, required},
     reach::figure,
     scenario::{of_actor, of_counter, of_event, of_owner, of_role, of_value},
 };
@@ -75,6 +78,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, &at)?,
         }
     }
+    check_together(scenario, &at.key("claims"))?;
     let (invariants, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
         (Some(own), _) => (own, at.key("invariants")),
         (None, Some(shared)) => (shared, root.key("invariants")),
@@ -251,7 +255,9 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
 /// The doubt about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
 pub(crate) fn decided(source: &str) -> Option<Doubt> {
     let mut parts = joined(source).into_iter();
-    let part = parts.find(|part| matches!(*part, "true" | "false" | "True" | "False"))?;
+    let Some(part) = parts.find(|part| matches!(*part, "true" | "false" | "True" | "False")) else {
+        return excluded(source);
+    };
     (part.len() < source.len()).then(|| {
         (
             both!(
@@ -261,6 +267,38 @@ pub(crate) fn decided(source: &str) -> Option<Doubt> {
             both!("leave `{part}` out", "请去掉 `{part}`"),
         )
     })
+}
+
+/// Two parts of an expression that rule each other out.
+fn excluded(source: &str) -> Option<Doubt> {
+    let parts = required(source);
+    let (one, other) = contradictory(&parts)?;
+    let (one, other) = (parts[one], parts[other]);
+    Some((
+        both!("`{one}` and `{other}` are never both so", "`{one}` 和 `{other}` 不可能同时成立"),
+        both!("leave one of both out, or write `or`", "请去掉一个，或者改成 `or`"),
+    ))
+}
+
+/// Two claims of which a run can keep only one.
+fn check_together(scenario: &Scenario, at: &Path) -> Result<(), Mistake> {
+    let claims = scenario.variant().claims.iter().enumerate();
+    let sources = claims.filter_map(|(n, claim)| match claim {
+        Claim::Bare(source) => Some((at.index(n), source)),
+        Claim::That { that, .. } => Some((at.index(n).key("that"), that)),
+        _ => None,
+    });
+    let parts: Vec<(Path, &str)> = sources
+        .flat_map(|(at, source)| required(source).into_iter().map(move |part| (at.clone(), part)))
+        .collect();
+    let words: Vec<&str> = parts.iter().map(|(_, part)| *part).collect();
+    let Some((one, other)) = contradictory(&words) else { return Ok(()) };
+    let (one, (at, other)) = (words[one], &parts[other]);
+    let message = both!(
+        "no run ends with `{one}`, as another claim says, and with `{other}`",
+        "另一个断言是 `{one}`，一次运行结束时不可能又有 `{other}`"
+    );
+    Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
 }
 
 /// The doubt about an event that no server of the lab sends.
@@ -297,6 +335,12 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     let found = doubt(source, answer)
         .or_else(|| parts.iter().find_map(number))
         .or_else(|| field_doubt(source, answer, columns))
+        .or_else(|| {
+            items::beyond(source, |name| match plan_of(name) {
+                Some((plan, label)) => plan.program.items_of(&label),
+                None => items::replied(name, scenario),
+            })
+        })
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::doubt(source, scenario))
         .or_else(|| sql::row_doubt(source, scenario))

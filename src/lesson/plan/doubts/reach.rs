@@ -6,20 +6,24 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         super::{
+            Appendonly,
             error::{Mistake, Path},
             expr::{
                 Expr, Mentions,
                 mentions::{joined, split_comparison},
             },
+            has_word,
             model::Claim,
         },
-        Act, Scenario,
+        Act, ActorPlan, PlannedVerb, Scenario,
+        program::Instruction,
     },
     Doubt,
     comparison::{Literal, literal, unallowed},
+    items,
 };
 use crate::{
-    log::Fault,
+    log::{ANY, Fault, Product, stands_for},
     text::{Text, both},
 };
 
@@ -34,11 +38,16 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     for line in &scenario.story {
         match &line.act {
             Act::Faults(faults) => faults.iter().for_each(|fault| servers.take(fault)),
+            Act::Pass(pass) if pass.moving.is_empty() => {}
             Act::Await(until) => {
                 let at = line.path.key("await").key("that");
                 check_one(scenario, until.that.source(), &servers, &at)?;
+                if !until.moving.is_empty() {
+                    servers.empty.clear();
+                }
             }
-            _ => {}
+            Act::Say(_) | Act::Ask(_) => {}
+            _ => servers.empty.clear(),
         }
     }
     let at = Path::root().key("variants").key(&scenario.variant).key("claims");
@@ -55,6 +64,8 @@ struct Servers<'s> {
     dead: BTreeSet<&'s str>,
     /// The servers that a fault has hit, directly or through a link.
     hit: BTreeSet<&'s str>,
+    /// Those that began again without what they held, and have been sent nothing since.
+    empty: BTreeSet<&'s str>,
 }
 
 impl<'s> Servers<'s> {
@@ -66,6 +77,7 @@ impl<'s> Servers<'s> {
             }
             Fault::RestartServer { server } => {
                 self.dead.remove(server.as_str());
+                self.empty.insert(server);
             }
             Fault::FreezeServer { server } | Fault::Skew { server, .. } => {
                 self.hit.insert(server);
@@ -85,6 +97,7 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
     let doubt = |part: &str| {
         of_most(part, scenario)
             .or_else(|| of_role(part, scenario, servers))
+            .or_else(|| of_lost_key(part, scenario, servers))
             .or_else(|| of_crash(part, scenario))
             .or_else(|| of_reply(part, scenario))
     };
@@ -150,7 +163,25 @@ fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
     let is_alone = left.starts_with(&call.function) && left.ends_with(')') && left.matches('(').count() == 1;
     match call.function.as_str() {
         _ if !is_alone => None,
-        "holders" | "herd" => Some((number(scenario.actors.len())?, actors())),
+        "herd" => Some((number(scenario.actors.len())?, actors())),
+        "holders" => {
+            let lock = call.arguments.first()?.as_deref()?;
+            let is_it = |name: &String| stands_for(name, lock) || stands_for(lock, name);
+            let may_hold = |plan: &&ActorPlan| {
+                plan.program.outside || plan.program.locks_files || plan.program.locks.iter().any(is_it)
+            };
+            let why = both!("no more of them ever take it", "会去拿它的只有这么多");
+            Some((number(scenario.actors.iter().filter(may_hold).count())?, why))
+        }
+        "moves" => {
+            let made = items::made(call.arguments.first()?.as_deref()?, scenario)?;
+            Some((number(made)?, both!("the programs make that move no oftener", "程序最多只做这么多次")))
+        }
+        "deleted_by_another" => {
+            let key = call.arguments.first()?.as_deref()?;
+            let why = both!("no command ever deletes that key", "没有任何命令删除这个键");
+            (!may_delete(key, scenario)).then_some((0, why))
+        }
         "finished" => {
             let who = call.arguments.first()?.as_deref()?;
             let named = scenario.actors.iter().filter(|plan| plan.actor.name.starts_with(who)).count();
@@ -158,6 +189,31 @@ fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
         }
         _ => None,
     }
+}
+
+/// Whether anything that is sent may delete a key.
+fn may_delete(key: &str, scenario: &Scenario) -> bool {
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let mut operations = instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => Some(&operation.verb),
+        _ => None,
+    });
+    operations.any(|verb| match verb {
+        PlannedVerb::Redis(words) => {
+            let name = words[0].pattern().to_ascii_uppercase();
+            let named = || words[1..].iter().any(|word| stands_for(&word.pattern(), key));
+            // What is set, expires or is emptied is not deleted by anybody.
+            let may = has_word("DEL UNLINK GETDEL RENAME RENAMENX MOVE DELEX", &name) && named();
+            may || name.contains(ANY) || has_word("EVAL EVALSHA FCALL EXEC FLUSHALL FLUSHDB SWAPDB", &name)
+        }
+        PlannedVerb::Script { .. } | PlannedVerb::Given(_) => true,
+        PlannedVerb::Call(call) => match call.name() {
+            "delete" => call.all_operands().any(|operand| stands_for(&operand.pattern(), key)),
+            "multi" | "revoke" => true,
+            _ => call.product() == Product::Mariadb,
+        },
+        _ => false,
+    })
 }
 
 /// The doubt about a role: a dead server has none, and a replica whose master works stays a replica.
@@ -191,6 +247,51 @@ fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<D
             both!(
                 "ask for a replica of the master that is hit, or write `- kill: {master}` before it",
                 "请查出故障的主节点的从节点，或者先写 `- kill: {master}`"
+            ),
+        )
+    })
+}
+
+/// A key of a server that is dead, or that began again without what it held.
+fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Doubt> {
+    let lab = scenario.lab();
+    let (asked, is_asked) = match split_comparison(source) {
+        Some((left, "==", right)) => (left, literal(right).is_some()),
+        Some(_) => return None,
+        None => (source.strip_suffix(" is not none").unwrap_or(source), true),
+    };
+    let function = ["value", "exists"].into_iter().find(|function| {
+        asked.strip_prefix(function).is_some_and(|rest| rest.starts_with('(')) && asked.ends_with(')')
+    })?;
+    let (_, server) = Mentions::of(asked).keys_of(function).into_iter().next().filter(|_| is_asked)?;
+    // Where several servers hold keys, which one is meant is said.
+    let server = match server {
+        Some(server) => lab.server_named(&server)?,
+        None => lab.servers().first().copied().filter(|_| lab.servers().len() == 1)?,
+    };
+    let part = lab.part_of(server);
+    if servers.dead.contains(server) {
+        return Some((
+            both!(
+                "`{server}` is dead here, and nothing is known of its keys",
+                "`{server}` 此时已死，查不到它的键"
+            ),
+            both!("write `- restart: {server}` before it", "请先写 `- restart: {server}`"),
+        ));
+    }
+    let keeps = part.product() != Product::Redis
+        || part.is_replicated()
+        || scenario.settings().appendonly.is_some_and(|kept| kept != Appendonly::No)
+        || scenario.sends(|name| has_word("SAVE CONFIG", name));
+    (servers.empty.contains(server) && !keeps).then(|| {
+        (
+            both!(
+                "`{server}` began again without its keys, and nobody has written any since",
+                "`{server}` 重启后键都没了，之后也没有人写过"
+            ),
+            both!(
+                "write `settings: {{ appendonly: always }}`, or ask whether the key is gone: `not exists(…)`",
+                "请写 `settings: {{ appendonly: always }}`，或者断言键已不在：`not exists(…)`"
             ),
         )
     })

@@ -35,8 +35,8 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
             meant.or_else(|| nearest(field, kinds, ALIKE)).map_or_else(
                 || {
                     both!(
-                        "of a hash it is `value('{key}').hash.{field}`",
-                        "哈希请写 `value('{key}').hash.{field}`"
+                        "a text is `value('{key}')` itself, a field of a hash `value('{key}').hash.{field}`; others are `.list`, `.set`, `.sorted_set`, `.stream`",
+                        "文字就是 `value('{key}')` 本身，哈希的字段是 `value('{key}').hash.{field}`；其他类型用 `.list`、`.set`、`.sorted_set`、`.stream`"
                     )
                 },
                 did_you_mean,
@@ -87,6 +87,16 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
     let mentions = Mentions::of(left);
     let server = mentions.calls_of("role").next()?.arguments.first()?.as_deref()?;
     let Some(Literal::Text(word)) = literal(right) else { return None };
+    let part = lab.part_of(lab.server_named(server)?);
+    if !part.is_replicated() {
+        return Some((
+            both!("`{server}` is on its own and has no role", "`{server}` 是独立的服务器，没有角色"),
+            both!(
+                "leave it out; roles are those of `sentinel`, `cluster`, `ensemble` and `etcd-cluster`",
+                "请去掉它；只有 `sentinel`、`cluster`、`ensemble` 和 `etcd-cluster` 里的服务器有角色"
+            ),
+        ));
+    }
     let known: &[&str] = match lab.part_of(lab.server_named(server)?).product() {
         Product::Redis => &["master", "replica"],
         _ => &["leader", "follower", "looking"],

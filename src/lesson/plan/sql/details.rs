@@ -134,6 +134,38 @@ pub(super) fn of_arguments(call: &Function) -> Option<Doubt> {
         .then(|| (both!("`{name}` does not take {count} arguments", "`{name}` 不接受 {count} 个参数"), write))
 }
 
+/// Doubts a name in place of the number of `LIMIT`.
+pub(super) fn of_limit(statement: &Statement, name: &str) -> Option<Doubt> {
+    let text = statement.to_string().to_ascii_uppercase();
+    let limit = format!(" LIMIT {}", name.to_ascii_uppercase());
+    text.ends_with(&limit).then(|| {
+        (
+            both!("`LIMIT` takes a number, and `{name}` is none", "`LIMIT` 后面要写数字，`{name}` 不是数字"),
+            both!("write `LIMIT 1`", "请写 `LIMIT 1`"),
+        )
+    })
+}
+
+/// Doubts a timeout of `GET_LOCK` that is not a number of seconds.
+pub(super) fn of_timeout(call: &Function) -> Option<Doubt> {
+    let FunctionArguments::List(given) = &call.args else { return None };
+    let [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(timeout)))] = &given.args[..] else {
+        return None;
+    };
+    let (Value::SingleQuotedString(text) | Value::DoubleQuotedString(text)) = &timeout.value else {
+        return None;
+    };
+    (text.trim().parse::<f64>().is_err() && !text.contains(FILLED)).then(|| {
+        (
+            both!(
+                "GET_LOCK waits for seconds, and '{text}' is no number",
+                "GET_LOCK 的第二个参数是秒数，'{text}' 不是数字"
+            ),
+            both!("write `GET_LOCK('name', 5)`", "请写 `GET_LOCK('name', 5)`"),
+        )
+    })
+}
+
 /// An aggregate function in a `WHERE` condition, which is evaluated for each row.
 pub(super) fn of_aggregate(select: &Select) -> Option<Doubt> {
     let condition = select.selection.as_ref()?.to_string().to_ascii_uppercase();

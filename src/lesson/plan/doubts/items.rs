@@ -1,0 +1,145 @@
+//! Index expressions beyond the end of a list: how many items an operation returns, and how often a move is made.
+
+use super::{
+    super::{super::expr::Template, PlannedVerb, Scenario},
+    Doubt,
+};
+use crate::{log::Product, text::both};
+
+/// How many items an operation answers at most, where its command or its script tells.
+pub(crate) fn answered(verb: &PlannedVerb) -> Option<usize> {
+    match verb {
+        PlannedVerb::Redis(words) => match words[0].pattern().to_ascii_uppercase().as_str() {
+            "MGET" => Some(words.len() - 1),
+            "HMGET" => Some(words.len().saturating_sub(2)),
+            "BLPOP" | "BRPOP" => Some(2),
+            _ => None,
+        },
+        PlannedVerb::Script { source, .. } => {
+            let tables = source.split("return ").skip(1).map(|returned| in_table(returned.trim_start()));
+            tables.collect::<Option<Vec<usize>>>()?.into_iter().max()
+        }
+        _ => None,
+    }
+}
+
+/// How many values a table of Lua has that is written out.
+fn in_table(text: &str) -> Option<usize> {
+    let inside = text.strip_prefix('{')?;
+    let (mut depth, mut quote, mut from, mut items) = (0_u32, None, 0, Vec::new());
+    for (at, c) in inside.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '{' | '(' | '[') => depth += 1,
+            (None, ',' | ';' | '}') if depth == 0 => {
+                items.push(inside[from..at].trim());
+                from = at + 1;
+                if c == '}' {
+                    items.retain(|item| !item.is_empty());
+                    // A function of the script's own may give several values, and a name makes a field.
+                    let is_one = |item: &str| {
+                        let begins = ["redis.call(", "redis.pcall(", "tonumber(", "tostring(", "#"];
+                        !item.contains(['(', '=']) && !item.contains("...")
+                            || begins.iter().any(|begin| item.starts_with(begin))
+                    };
+                    return items.iter().all(|item| is_one(item)).then_some(items.len());
+                }
+            }
+            (None, '}' | ')' | ']') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What an expression asks of a list beyond its end: `look[2]`. `items`: how many a name such as `look` or
+/// `replies('A.vote')` has at most.
+pub(crate) fn beyond(source: &str, items: impl Fn(&str) -> Option<usize>) -> Option<Doubt> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    source.match_indices('[').find_map(|(at, _)| {
+        let (index, _) = source[at + 1..].split_once(']')?;
+        let index: usize = index.trim().parse().ok()?;
+        let before = &source[..at];
+        let name = if before.ends_with(')') {
+            &before[before.rfind("replies(")?..]
+        } else {
+            before.rsplit(|c| !is_part(c)).next()?
+        };
+        let count = items(name).filter(|count| index >= *count)?;
+        let message = both!(
+            "`{name}` has {count} items at most, and the first is `{name}[0]`",
+            "`{name}` 最多有 {count} 项，第一项是 `{name}[0]`"
+        );
+        let help = match count.checked_sub(1) {
+            Some(last) => both!("the last is `{name}[{last}]`", "最后一项是 `{name}[{last}]`"),
+            None => both!(
+                "ask only whether there are any: `{name}|length == 0`",
+                "只能问有没有：`{name}|length == 0`"
+            ),
+        };
+        Some((message, help))
+    })
+}
+
+/// How often a move is made at most, by its name in claims: that of one actor, of several, or of all.
+pub(super) fn made(name: &str, scenario: &Scenario) -> Option<usize> {
+    let (who, label) = name.rsplit_once('.').unwrap_or(("", name));
+    let mut plans =
+        scenario.actors.iter().filter(|plan| who.is_empty() || plan.actor.name.starts_with(who)).peekable();
+    plans.peek()?;
+    plans.try_fold(0, |sum, plan| Some(sum + plan.program.moves_of(label)?))
+}
+
+/// The same of `replies('A.vote')`.
+pub(super) fn replied(call: &str, scenario: &Scenario) -> Option<usize> {
+    let name = call.strip_prefix("replies(")?.strip_suffix(')')?.trim().trim_matches(['\'', '"']);
+    made(name, scenario).filter(|_| !name.contains(['(', '\'', '"']))
+}
+
+/// Whether this lists the names of znodes.
+pub(crate) fn lists_names(verb: &PlannedVerb) -> bool {
+    matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Zookeeper && call.name() == "ls")
+}
+
+/// Whether a word of Redis' is this one.
+pub(crate) fn is_word(word: &Template, wanted: &str) -> bool {
+    word.pattern().eq_ignore_ascii_case(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{beyond, in_table};
+
+    #[test]
+    fn the_values_of_a_table_are_counted_where_they_are_written_out() {
+        for (table, count) in [
+            ("{0, x}\n", Some(2)),
+            ("{}", Some(0)),
+            ("{1, redis.call('HGET', KEYS[1], 'a,b'), {2, 3}}", Some(3)),
+            ("{1; 2;}", Some(2)),
+            ("{unpack(KEYS)}", None),
+            ("{ok = 'OK'}", None),
+            ("{1, several()}", None),
+            ("1", None),
+        ] {
+            assert_eq!(in_table(table), count, "{table}");
+        }
+    }
+
+    #[test]
+    fn an_index_beyond_the_end_is_found_behind_any_letters() {
+        let items = |name: &str| (name == "look" || name == "replies('A.vote')").then_some(2);
+        for (source, is_beyond) in [
+            ("look[1] == 1", false),
+            ("look[2] == 1", true),
+            ("x == '锁' and look[2] == 1", true),
+            ("'锁'[2] == 1", false),
+            ("outlook[2] == 1", false),
+            ("replies('A.vote')[2] == 'OK'", true),
+            ("look[n] == 1", false),
+        ] {
+            assert_eq!(beyond(source, items).is_some(), is_beyond, "{source}");
+        }
+    }
+}

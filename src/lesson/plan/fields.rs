@@ -1,0 +1,134 @@
+//! Fields of hashes and stream messages that claims read and no command writes.
+
+use std::collections::BTreeSet;
+
+use super::{
+    super::{
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        has_word, lua,
+    },
+    PlannedVerb, Scenario,
+    program::Instruction,
+};
+use crate::{log::stands_for, text::both};
+
+/// Commands with one field, and commands with fields and their values.
+const ONE: &str = "HSETNX HINCRBY HINCRBYFLOAT";
+const PAIRS: &str = "HSET HMSET XADD";
+/// Commands that may write anything.
+const ANYTHING: &str = "EVAL EVALSHA FCALL RESTORE COPY RENAME RENAMENX HSETEX";
+
+/// Whether the fields are written that an expression asks for.
+pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    let mut asked = asked(source).peekable();
+    if asked.peek().is_none() || scenario.loaded.lesson.kata.is_some() {
+        return Ok(());
+    }
+    // Where none is written the key itself is what is wrong.
+    let Some(written) = written(scenario).filter(|written| !written.is_empty()) else { return Ok(()) };
+    let Some(field) = asked.find(|field| !written.iter().any(|known| stands_for(known, field))) else {
+        return Ok(());
+    };
+    let message = both!("no command ever writes the field `{field}`", "没有任何命令写过字段 `{field}`");
+    let known = written.iter().map(String::as_str);
+    let help = nearest(field, known.clone(), ALIKE).map_or_else(
+        || {
+            let known = known.take(8).collect::<Vec<_>>().join(", ");
+            both!("fields that are written: {known}", "写过的字段有：{known}")
+        },
+        did_you_mean,
+    );
+    Err(Mistake::new(at, message).help(help))
+}
+
+/// The fields that an expression asks for: `value('shop').hash.stock`, `value('jobs').stream[0][1].n`.
+fn asked(source: &str) -> impl Iterator<Item = &str> {
+    let of_hash = source.split(").hash.").skip(1);
+    let of_stream = source.split(").stream[").skip(1).filter_map(|rest| {
+        let (index, rest) = rest.split_once("][1].")?;
+        index.bytes().all(|byte| byte.is_ascii_digit()).then_some(rest)
+    });
+    let name = |rest: &'_ str| rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    of_hash.chain(of_stream).map(move |rest| &rest[..name(rest)]).filter(|field| !field.is_empty())
+}
+
+/// The fields that are written; nothing where one is known only when it is sent.
+fn written(scenario: &Scenario) -> Option<BTreeSet<String>> {
+    let mut fields = BTreeSet::new();
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let operations = instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => Some(&operation.verb),
+        _ => None,
+    });
+    for verb in scenario.setup.iter().map(|line| &line.verb).chain(operations) {
+        match verb {
+            PlannedVerb::Redis(words) => {
+                let words: Vec<Option<String>> = words.iter().map(|word| Some(word.pattern())).collect();
+                of_words(&words, &mut fields)?;
+            }
+            PlannedVerb::Script { source, .. } => {
+                for call in lua::read(source).ok()?.calls {
+                    let writes = call.words.first()?.as_ref().is_none_or(|name| {
+                        let name = name.to_ascii_uppercase();
+                        has_word(ONE, &name) || has_word(PAIRS, &name) || has_word(ANYTHING, &name)
+                    });
+                    if writes && call.is_open {
+                        return None;
+                    }
+                    of_words(&call.words, &mut fields)?;
+                }
+            }
+            PlannedVerb::Given(_) => return None,
+            _ => {}
+        }
+    }
+    Some(fields)
+}
+
+fn of_words(words: &[Option<String>], fields: &mut BTreeSet<String>) -> Option<()> {
+    let name = words.first()?.as_ref()?.to_ascii_uppercase();
+    if has_word(ANYTHING, &name) {
+        return None;
+    }
+    if has_word(ONE, &name) {
+        fields.insert(words.get(2)?.clone()?);
+    } else if has_word(PAIRS, &name) {
+        // What stands before them are a key, options and an id.
+        let first = if name == "XADD" { 3 } else { 2 };
+        for at in (first..words.len()).filter(|at| (words.len() - at).is_multiple_of(2)) {
+            fields.insert(words[at].clone()?);
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asked, of_words};
+
+    #[test]
+    fn fields_stand_before_their_values() {
+        for (command, wanted) in [
+            ("HSET shop stock 5 sold 0", vec!["sold", "stock"]),
+            ("HINCRBY shop sold 1", vec!["sold"]),
+            ("XADD jobs * n 1", vec!["n"]),
+            ("XADD jobs MAXLEN ~ 100 * n 1 by A", vec!["by", "n"]),
+            ("GET shop", vec![]),
+        ] {
+            let words: Vec<Option<String>> = command.split(' ').map(|word| Some(word.to_owned())).collect();
+            let mut fields = std::collections::BTreeSet::new();
+            of_words(&words, &mut fields).expect("they are known");
+            for field in wanted {
+                assert!(fields.contains(field), "{command}: {fields:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fields_are_found_where_claims_ask_for_them() {
+        let found = |source| asked(source).collect::<Vec<_>>();
+        assert_eq!(found("value('shop').hash.stock|int == 5"), ["stock"]);
+        assert_eq!(found("value('jobs').stream[0][1].n == '1'"), ["n"]);
+        assert!(found("value('jobs').stream|length == 2 and value('x').list[0] == 'a'").is_empty());
+    }
+}
