@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::{
-    Failure, Global, INTERRUPTED, NOT_SHOWN, OK,
+    Failure, Global, INTERRUPTED, NOT_SHOWN, OK, USAGE,
     interrupt::{self, interrupted},
     millis, print, words,
 };
@@ -101,7 +101,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             interrupted().await;
             asked.store(true, Ordering::Release);
         });
-        let mut code = OK;
+        let (mut code, mut refused) = (OK, false);
         for (scenario, bounds) in scenarios.iter().zip(&all) {
             let bar = bar(global.lang());
             let watch = |progress: &Progress| {
@@ -117,7 +117,16 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             // the command.
             let found = Box::pin(explore::explore(scenario, &options, bounds, &watch)).await;
             bar.finish_and_clear();
-            let found = found.map_err(|error| failure(scenario, error))?;
+            let found = match found.map_err(|error| failure(scenario, error)) {
+                Ok(found) => found,
+                // A variant that cannot be explored says nothing about the others.
+                Err(failure) if scenarios.len() > 1 && failure.code == USAGE => {
+                    print::complain(failure.message.get(global.lang()));
+                    refused = true;
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
             let unknown = args.moves.is_none() && found.cut > 0 && found.violations == 0;
             let waits = |stuck| matches!(stuck, Stuck::SessionLasts | Stuck::LostWakeup | Stuck::Deadlock);
             // With --moves, orders that are still going on at that bound are accepted.
@@ -144,7 +153,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             }
         }
         signal.abort();
-        Ok(code)
+        Ok(if refused && code != INTERRUPTED { USAGE } else { code })
     })
 }
 

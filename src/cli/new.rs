@@ -17,11 +17,15 @@ pub(crate) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     let directory = global.lessons.clone().unwrap_or_else(|| PathBuf::from("."));
     let path = directory.join(format!("{name}.yaml"));
     let text = TEMPLATE.replace("id: my-lock", &format!("id: {name}"));
+    let shown = path.display().to_string();
     let written = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
-    written
-        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
-        .map_err(|error| Failure::of_file(words::NOT_WRITTEN, &path, &error))?;
-    let path = path.display().to_string();
+    written.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            return Failure::usage(words::EXISTS_ALREADY.text(&[&shown]));
+        }
+        Failure::of_file(words::NOT_WRITTEN, &path, &error)
+    })?;
+    let path = shown;
     print::line(&words::WRITTEN.with(global.lang(), &[&path]))?;
     print::line(&format!("    lockstep check {path}\n    lockstep run {path}\n    lockstep play {path}"))?;
     Ok(OK)

@@ -163,7 +163,11 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
     let (seconds, actors, runs) =
         (format!("{wall:.2}"), report.info.actors.to_string(), report.kept.races().to_string());
     let id = &scenario.loaded.lesson.id;
-    let mut lines = vec![words::RACED.with(lang, &[id, &scenario.variant, &runs, &actors, &seconds])];
+    let title = match report.kept.races() {
+        1 => words::RACED_ONCE.with(lang, &[id, &scenario.variant, &actors, &seconds]),
+        _ => words::RACED.with(lang, &[id, &scenario.variant, &runs, &actors, &seconds]),
+    };
+    let mut lines = vec![title];
     if report.info.faults_left_out {
         lines.push(format!("    {}", words::NO_FAULTS_RACED.get(lang)));
     }

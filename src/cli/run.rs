@@ -158,18 +158,27 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 print::line(&format!("    {held}"))?;
             }
         }
-        if ran > 1 && !global.json {
-            print::line(&format!(
-                "\n{}",
-                words::AS_PROMISED.with(lang, &[&as_promised.to_string(), &ran.to_string()])
-            ))?;
-            // Printed again at the end: what came before has scrolled away.
-            for report in &unexpected {
-                print::line(report)?;
+        if !global.json {
+            match ran {
+                0 if failed.is_none() && args.stale => print::line(words::NONE_STALE.get(lang))?,
+                0 | 1 => {}
+                _ => print_summary((as_promised, ran), &unexpected, lang)?,
             }
         }
         failed.map_or(Ok(if as_promised == ran { OK } else { NOT_SHOWN }), Err)
     })
+}
+
+/// Prints how many of the variants came out as promised, and the reports of the others.
+fn print_summary(
+    (as_promised, ran): (usize, usize),
+    unexpected: &[String],
+    lang: Lang,
+) -> Result<(), Failure> {
+    let counts = words::AS_PROMISED.with(lang, &[&as_promised.to_string(), &ran.to_string()]);
+    print::line(&format!("\n{counts}"))?;
+    // Printed again at the end: what came before has scrolled away.
+    unexpected.iter().try_for_each(|report| print::line(report))
 }
 
 fn warn_of_wall_clock(report: &RunReport, lang: Lang) {

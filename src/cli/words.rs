@@ -33,6 +33,12 @@ pub const ON_WALL_CLOCK: Words = Words::new(
 );
 pub const OBSERVED: Words = Words::new("observed {}", "实际 {}");
 pub const EXPECTED: Words = Words::new(", expected {}", "，预期 {}");
+pub const NONE_STALE: Words = Words::new("Every recording is current.", "所有录制都是最新的。");
+/// One race. Values: lesson, variant, of how many clients, real time.
+pub const RACED_ONCE: Words = Words::new(
+    "{} · {}: 1 race of {} clients at once, in {} s",
+    "{} · {}：1 次并发竞争，{} 个客户端同时跑，用时 {} 秒",
+);
 /// Races. Values: lesson, variant, how many, of how many clients, real time.
 pub const RACED: Words = Words::new(
     "{} · {}: {} races of {} clients at once, in {} s",
@@ -320,6 +326,10 @@ pub const WRITTEN: Words = Words::new("{} is written. Change it, then:", "已写
 pub const BAD_NAME: Words = Words::new(
     "`{}` cannot name a lesson: use lower-case letters, digits and hyphens, such as my-lock",
     "`{}` 不能做课程名：请用小写字母、数字和连字符，例如 my-lock",
+);
+pub const EXISTS_ALREADY: Words = Words::new(
+    "{} exists already; give another name or `--lessons DIR`",
+    "{} 已经存在；请换个名字，或用 `--lessons DIR` 指定目录",
 );
 pub const NOT_WRITTEN: Words = Words::new(
     "{} was not written: {}; give another name or `--lessons DIR`",

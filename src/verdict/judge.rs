@@ -6,6 +6,7 @@ use minijinja::{Value, value::ValueKind};
 
 use super::{ClaimResult, Outcome, Verdict, facts::Facts, key_history::KeyHistory, watch::breaches};
 use crate::{
+    clock::LessonTime,
     lesson::{
         Expect, Scenario,
         expr::Mentions,
@@ -222,10 +223,11 @@ fn describe(world: &World, overlap: &Overlap) -> Text {
     let name = |actor: &ActorId| Some(world.actor(*actor)?.who.name.as_str());
     let names: Vec<&str> = overlap.holders.iter().filter_map(name).collect();
     let from = overlap.from.brief();
-    let to = overlap.apart.map_or_else(|| Text::new("the end", "结束"), |to| to.brief().into());
+    let to = overlap.apart.map(LessonTime::brief);
+    let to = to.map_or_else(|| Text::new("the end", "结束"), |to| Text::new(&to, format!(" {to}")));
     Text::new(
         format!("{} at once, from {from} to {}", names.join(" and "), to.en),
-        format!("{} 同时持有，从 {from} 到 {}", names.join("、"), to.zh),
+        format!("{} 同时持有，从 {from} 到{}", names.join("、"), to.zh),
     )
 }
 

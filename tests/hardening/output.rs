@@ -55,7 +55,7 @@ variants:
     claims:
       - that: A.ask == 'no'
         says: { en: "@18", zh: "@19" }
-      - that: A.ask != 'no'
+      - that: A.ask|length == 7
         says: { en: "@20", zh: "@21" }
 story:
   - say: { en: "@22 ${words}", zh: "@23" }
