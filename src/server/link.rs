@@ -323,7 +323,7 @@ impl Link {
         });
     }
 
-    /// Waits until a reply to each request has passed. Returns false if one is missing after [`ARRIVES_WITHIN`]: the server
+    /// Waits until a reply to each request has passed. Returns false if one is missing after a second of real time: the server
     /// may be busy, or the request may block in it.
     pub fn answered(&self) -> impl Future<Output = bool> + use<> {
         let mut unanswered = self.unanswered.subscribe();
