@@ -1,4 +1,4 @@
-//! What is wrong with the arguments, in Chinese; clap says it in English.
+//! Errors of command-line arguments, in Chinese; clap has them in English only.
 
 use std::{error::Error as _, ffi::OsString};
 
@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::text::Lang;
 
-/// The language that the arguments ask for, else that of the environment: an error comes before anything is read.
+/// The language of the arguments, or else of the environment: errors are reported before the configuration is read.
 pub(crate) fn lang(arguments: impl IntoIterator<Item = OsString>) -> Lang {
     let words: Vec<String> = arguments.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let joined = words.iter().find_map(|word| word.strip_prefix("--lang="));
@@ -18,7 +18,7 @@ pub(crate) fn lang(arguments: impl IntoIterator<Item = OsString>) -> Lang {
     }
 }
 
-/// The words for an error; none for what is no error, or of which clap tells more than can be said here.
+/// The Chinese text of an error; `None` for help and version, and for errors that clap explains better.
 pub(crate) fn in_chinese(said: &clap::Error) -> Option<String> {
     let part = |kind: ContextKind| match said.get(kind)? {
         ContextValue::Strings(words) => Some(words.join("、")),
@@ -64,7 +64,7 @@ pub(crate) fn in_chinese(said: &clap::Error) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Why a value does not do. What a number may be is said by clap, the rest by the option's own words.
+/// Why a value is invalid. clap reports the bounds of numbers, and the option's own parser the rest.
 fn reason(why: &str) -> String {
     if let Some((_, range)) = why.split_once(" is not in ") {
         return match range.split_once("..=") {
@@ -83,7 +83,7 @@ fn reason(why: &str) -> String {
     said.map_or(why, |(_, chinese)| chinese).to_owned()
 }
 
-/// What options say of their own values.
+/// The messages of the options' own parsers.
 const OWN: [(&str, &str); 5] = [
     ("invalid socket address", "请写成 地址:端口，例如 0.0.0.0:5625"),
     ("is no moment", "请写步数（如 7）、课程时间（如 3.2s、420ms、1m05s）或 end"),

@@ -193,7 +193,7 @@ struct Value<'s> {
     kind: Option<Kind>,
     /// The text that it begins with, if more is concatenated to that.
     begins: Option<String>,
-    /// `KEYS` or `ARGV`, where it is an item of that.
+    /// `KEYS` or `ARGV`, if the value is an item of that table.
     given: Option<&'s str>,
 }
 

@@ -7,7 +7,7 @@ function drawStory() {
   const box = $("story").querySelector("div");
   box.scrollTop = 0;
   hasMore();
-  // In an article the chart takes what room the words leave.
+  // In an embedded page the chart takes the height that the text leaves.
   if (EMBED) fit();
 }
 /** Whether there are words below those in sight. */

@@ -300,7 +300,7 @@ function load(data, more) {
   axis();
   for (const fault of run.faults) {
     const strike = across(make("div", "strike"), fault.x);
-    // Of a link no lane tells.
+    // Links have no lane of their own.
     if (fault.link) strike.append(make("b", "", `${fault.glyph} ${fault.link}`));
     $("chart").append(appears(fault.e, strike));
   }

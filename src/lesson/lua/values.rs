@@ -253,7 +253,7 @@ pub(super) fn of_first(value: &Value<'_>) -> Option<Text> {
     Some(Text::join(&[message, help], "; ", "；"))
 }
 
-/// What a script in Redis does in place of what Lua has elsewhere.
+/// The replacement for a word of Lua that scripts in Redis do not have.
 pub(super) fn of_other_lua(name: &str) -> Option<Text> {
     Some(match name {
         "continue" | "goto" => both!(
@@ -272,10 +272,10 @@ pub(super) fn of_other_lua(name: &str) -> Option<Text> {
     })
 }
 
-/// Functions that do nothing but give a value.
+/// Functions without side effects.
 const GIVING: &str = "tonumber tostring type unpack next select rawget rawequal pairs ipairs";
 
-/// A call as a statement of its own, of a function that does nothing but give a value: `local seen tonumber(…)`.
+/// Reports a call of a function without side effects whose result is dropped: `local seen tonumber(…)`.
 pub(super) fn of_thrown_away(name: &str) -> Option<Text> {
     has_word(GIVING, name).then(|| {
         both!(
@@ -285,7 +285,7 @@ pub(super) fn of_thrown_away(name: &str) -> Option<Text> {
     })
 }
 
-/// `redis.call('SET', ARGV[1], KEYS[1])`: of a command with one key, the key stands where its value should be.
+/// Reports a key in the place of a value, in a command with one key: `redis.call('SET', ARGV[1], KEYS[1])`.
 pub(super) fn of_order(given: &[Value<'_>]) -> Option<Text> {
     let [command, key, values @ ..] = given else { return None };
     let name = command.text.as_ref().filter(|name| has_word(keys::OF_ONE_KEY, &name.to_ascii_uppercase()))?;

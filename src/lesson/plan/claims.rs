@@ -95,7 +95,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
-        // Calls are read off the brackets.
+        // Calls are recognised by their brackets.
         if source.matches('(').count() > source.matches(')').count() {
             Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         }

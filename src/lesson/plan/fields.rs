@@ -12,19 +12,19 @@ use super::{
 };
 use crate::{log::stands_for, text::both};
 
-/// Commands with one field, and commands with fields and their values.
+/// Commands that write one field, and commands that write fields and values in turn.
 const ONE: &str = "HSETNX HINCRBY HINCRBYFLOAT";
 const PAIRS: &str = "HSET HMSET XADD";
-/// Commands that may write anything.
+/// Commands that may write any field.
 const ANYTHING: &str = "EVAL EVALSHA FCALL RESTORE COPY RENAME RENAMENX HSETEX";
 
-/// Whether the fields are written that an expression asks for.
+/// Checks that some command writes each field that an expression reads.
 pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
     let mut asked = asked(source).peekable();
     if asked.peek().is_none() || scenario.loaded.lesson.kata.is_some() {
         return Ok(());
     }
-    // Where none is written the key itself is what is wrong.
+    // If no field of the key is written, the key itself is wrong, which another check reports.
     let Some(written) = written(scenario).filter(|written| !written.is_empty()) else { return Ok(()) };
     let Some(field) = asked.find(|field| !written.iter().any(|known| stands_for(known, field))) else {
         return Ok(());
@@ -41,7 +41,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     Err(Mistake::new(at, message).help(help))
 }
 
-/// The fields that an expression asks for: `value('shop').hash.stock`, `value('jobs').stream[0][1].n`.
+/// The fields that an expression reads: `value('shop').hash.stock`, `value('jobs').stream[0][1].n`.
 fn asked(source: &str) -> impl Iterator<Item = &str> {
     let of_hash = source.split(").hash.").skip(1);
     let of_stream = source.split(").stream[").skip(1).filter_map(|rest| {
@@ -52,7 +52,7 @@ fn asked(source: &str) -> impl Iterator<Item = &str> {
     of_hash.chain(of_stream).map(move |rest| &rest[..name(rest)]).filter(|field| !field.is_empty())
 }
 
-/// The fields that are written; nothing where one is known only when it is sent.
+/// The fields that commands write; `None` if one is known only at run time.
 fn written(scenario: &Scenario) -> Option<BTreeSet<String>> {
     let mut fields = BTreeSet::new();
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
@@ -93,7 +93,7 @@ fn of_words(words: &[Option<String>], fields: &mut BTreeSet<String>) -> Option<(
     if has_word(ONE, &name) {
         fields.insert(words.get(2)?.clone()?);
     } else if has_word(PAIRS, &name) {
-        // What stands before them are a key, options and an id.
+        // The fields follow a key, options and an id.
         let first = if name == "XADD" { 3 } else { 2 };
         for at in (first..words.len()).filter(|at| (words.len() - at).is_multiple_of(2)) {
             fields.insert(words[at].clone()?);

@@ -18,7 +18,7 @@ struct State {
     disturbed: BTreeSet<LinkId>,
     /// Links that are cut.
     severed: BTreeSet<LinkId>,
-    /// What links keep, each way by itself.
+    /// What each link holds, per direction.
     held: Vec<(LinkId, Direction)>,
     /// Clients that may have commands in flight.
     sent: BTreeSet<String>,
@@ -304,7 +304,7 @@ impl State {
     }
 }
 
-/// A link from a master to its replica: it is the replica that calls, and only after a failover is it the other way round.
+/// Reports a link from a master to its replica: the replica opens the connection, until a failover swaps the roles.
 fn of_replication(fault: &Fault, scenario: &Scenario) -> Option<(Text, Text)> {
     let (Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Delay { link, .. }) = fault else {
         return None;
@@ -312,7 +312,7 @@ fn of_replication(fault: &Fault, scenario: &Scenario) -> Option<(Text, Text)> {
     let (from, to) = (&link.from, &link.to);
     let is_replica = scenario.lab().part_of(to).product() == Product::Redis
         && scenario.lab().first_master_of(to) == Some(from.as_str());
-    // A master that comes back is another's replica.
+    // A master that restarts becomes the replica of another.
     let comes_back = scenario.story.iter().any(|line| match &line.act {
         Act::Faults(faults) => faults.iter().any(|fault| match fault {
             Fault::RestartServer { server } | Fault::ThawServer { server } => server == from,

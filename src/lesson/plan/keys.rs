@@ -130,7 +130,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
             }
             // Each call of a `multi` is one operand.
             PlannedVerb::Call(call) => {
-                // What only reads or deletes a key makes none.
+                // Commands that only read or delete a key do not create it.
                 let makes = matches!(call.name(), "create" | "put" | "put-if" | "multi");
                 let keys = ["PATH", "KEY", "PREFIX", "OTHER", "CALL"]
                     .into_iter()

@@ -170,7 +170,7 @@ impl Program {
         answers.all(|other| other == Some(first)).then_some(first)
     }
 
-    /// What an item is of the list that an operation answers.
+    /// The kind of an item in the list that an operation returns.
     fn item_of(&self, label: &str, index: usize) -> Option<Answer> {
         let mut named = self.operations().filter(|operation| operation.label == label).peekable();
         if named.peek().is_some() && named.all(|operation| items::lists_names(&operation.verb)) {
@@ -179,7 +179,7 @@ impl Program {
         *self.queued_for(label)?.get(index)?
     }
 
-    /// How many items an operation answers at most, where all that have this label tell.
+    /// The most items in the reply to operations with this label; `None` if it is unknown for one of them.
     pub(crate) fn items_of(&self, label: &str) -> Option<usize> {
         if let Some(queued) = self.queued_for(label) {
             return Some(queued.len());
@@ -188,7 +188,7 @@ impl Program {
         named.map(|operation| items::answered(&operation.verb)).collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
-    /// What the commands answer that an `EXEC` carries out, where nothing decides between them.
+    /// The kinds of replies in an `EXEC`; `None` if the queued commands depend on a condition.
     fn queued_for(&self, label: &str) -> Option<Vec<Option<Answer>>> {
         let mut execs = self.instructions.iter().enumerate().filter(|(_, instruction)| {
             matches!(instruction, Instruction::Operate(operation) if operation.label == label)
@@ -215,7 +215,7 @@ impl Program {
         None
     }
 
-    /// How often a move of this label is made at most; `None` where it is repeated, or not known.
+    /// The most times that a move with this label is made; `None` if it is repeated or unknown.
     pub(crate) fn moves_of(&self, label: &str) -> Option<usize> {
         let is_it = |instruction: &Instruction| matches!(instruction, Instruction::Operate(operation) if operation.label == label);
         let tries_again = |instruction: &Instruction| matches!(instruction, Instruction::Operate(operation) if operation.label == label && operation.until.is_some());
@@ -241,7 +241,7 @@ impl Program {
         )
     }
 
-    /// How many such instructions are carried out at most; `None` where one is in a repetition.
+    /// The most such instructions that are carried out; `None` if one of them is in a repetition.
     fn at_most(&self, such: impl Fn(&Instruction) -> bool) -> Option<usize> {
         let places = self.instructions.iter().enumerate().filter(|(_, instruction)| such(instruction));
         let repeats = |at: usize| {

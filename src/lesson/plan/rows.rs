@@ -33,7 +33,7 @@ pub(super) enum Kind {
     Figure(i128, i128),
     /// Texts of at most this many characters, if known.
     Text(Option<u64>),
-    /// A date, with its time or without.
+    /// A date, with or without a time.
     Date,
     Other,
 }
@@ -117,7 +117,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 of_key((&name, table), row, &mut there).map_or(Ok(()), |found| Err(wrong(found)))?;
             }
         }
-        // Nor is it where a row of the setup stays whatever programs do.
+        // The same holds if a row of the setup stays, whatever the programs do.
         if !statement.in_setup
             && !statement.conditional
             && !insert.replace_into

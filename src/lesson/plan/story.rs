@@ -133,7 +133,7 @@ impl Roster<'_> {
         Ok(meant.flat_map(|client| client.actors.clone()).map(id).collect())
     }
 
-    /// A text that is not told while the lesson runs, such as its title: only parameters are filled in.
+    /// A text that is shown before the lesson runs, such as its title: only parameters are filled in.
     pub(crate) fn check_fixed_text(&self, text: &Text, path: &Path) -> Result<(), Mistake> {
         let planned = self.text(text, path)?;
         let names = [("en", planned.en.names()), ("zh", planned.zh.names())];

@@ -28,7 +28,7 @@ pub(crate) struct Sent {
     pub in_setup: bool,
     /// Whether its operation allows errors.
     pub copes: bool,
-    /// Whether its program has decided something before.
+    /// Whether a condition of its program comes before it.
     pub conditional: bool,
 }
 

@@ -402,7 +402,7 @@ fn check_name(
         && others.iter().all(|used| used.path.as_ref() == Some(path))
         && whole_words(text, key) == 1
     {
-        // Who writes what nobody asks for may mean what others write and ask for.
+        // A key that is only written may be a misspelling of a key that is written and read.
         let same = found.iter().filter(|(known, uses)| {
             uses.len() > 1
                 && uses.iter().all(|used| used.of_type.is_none_or(|(n, _)| n == *of_type))
@@ -505,7 +505,7 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     let is_written = |key: &str| written.iter().any(|known| stands_for(known, key));
-    // `locks/A` where others write `lock/…`.
+    // `locks/A`, while others write `lock/…`.
     let within: BTreeSet<&str> =
         written.iter().filter_map(|known| known.rsplit_once('/')).map(|(within, _)| within).collect();
     for (key, path) in asked.iter().filter(|(key, _)| !key.contains(ANY) && !is_written(key)) {

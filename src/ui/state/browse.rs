@@ -34,7 +34,7 @@ pub struct Hit {
     /// Another matching text of the lesson, with the indices of its matching characters.
     pub other: Option<(String, Vec<usize>)>,
     score: u32,
-    /// Whether each word that was typed stands in it as it is.
+    /// Whether the name contains each typed word literally.
     literal: bool,
 }
 
@@ -46,7 +46,7 @@ impl Search {
         let words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
         let find = |(n, entry)| find((&mut query, &words), n, entry, lang);
         let mut hits: Vec<Hit> = entries.filter_map(find).collect();
-        // Letters that are strewn over a name count only where nobody has all of what was typed.
+        // Scattered letters count as a match only if no name contains the typed words literally.
         if hits.iter().any(|hit| hit.literal) {
             hits.retain(|hit| hit.literal);
         }

@@ -160,7 +160,7 @@ impl Learning {
         }
     }
 
-    /// How long the step under way has been waited for, where that is long and no picture of it moves.
+    /// The duration of the current step, if it takes long and no animation shows it.
     pub fn waited(&self, now: Instant) -> Option<Duration> {
         let Engine::Stepping { from: (_, asked), .. } = self.engine else { return None };
         let waited = now.saturating_duration_since(asked);

@@ -127,7 +127,7 @@ pub struct BreakingOrder<'a> {
 }
 
 impl BreakingOrder<'_> {
-    /// Its moves, in words.
+    /// The descriptions of its moves.
     pub fn told(&self) -> Text {
         describe(&self.order.moves)
     }

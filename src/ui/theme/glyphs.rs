@@ -31,7 +31,7 @@ pub const HOLDING: &str = "▄";
 /// Holds a lock together with others.
 pub const SHARING: &str = "▂";
 pub const WAITING: &str = "╱";
-/// Has read a value and acts on it.
+/// The client has read a value and acts on it.
 pub const SAW: &str = "≡";
 pub const UNSURE: &str = "░";
 /// The outline of a lock that the client no longer holds but believes to hold: corners, sides and edges.

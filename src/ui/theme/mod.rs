@@ -247,7 +247,7 @@ impl Theme {
             let cell = &mut buf[place];
             if cell.bg == Color::Reset {
                 cell.bg = ground;
-                // Grey words can hardly be read on red.
+                // Grey text has too little contrast on red.
                 if Some(cell.fg) == chrome && glyphs::is_word(cell.symbol()) {
                     cell.fg = text;
                 }

@@ -52,7 +52,7 @@ fn fit_clean(text: Cow<'_, str>, max: usize) -> Cow<'_, str> {
             break;
         }
     }
-    // Of what was cut already one sign says so.
+    // A text that was cut before keeps its one ellipsis.
     cut.truncate(cut.trim_end_matches('…').len());
     cut.push('…');
     Cow::Owned(cut)

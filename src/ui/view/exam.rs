@@ -22,7 +22,7 @@ pub(super) fn idle(exam: &ExamRound) -> &'static [&'static str] {
     }
 }
 
-/// What the servers hold before the first move: names and values.
+/// The servers' contents before the first move: names and values.
 fn opening(question: &ExamQuestion) -> String {
     let world = World::fold(&question.log, question.log.opening());
     let mut held: Vec<String> = Vec::new();
@@ -33,7 +33,7 @@ fn opening(question: &ExamQuestion) -> String {
         };
         held.extend(observed.entries().iter().map(|(name, entry)| format!("{name} {}", shown(entry))));
     }
-    // Servers that hold the same, as all of a majority do, hold it once.
+    // Equal contents of several servers are listed once.
     held.sort_unstable();
     held.dedup();
     held.join(" · ")

@@ -21,7 +21,7 @@ pub fn page(context: Context<'_>, scopes: &[KeyScope], width: usize) -> Page {
             lines.push(Line::default());
         }
     }
-    // It may begin pages below the keys.
+    // The legend may begin several pages below the keys.
     let hint = words::LEGEND_BELOW.with(context.lang, &[&context.keys.label("page-down")]);
     lines.splice(
         ..0,

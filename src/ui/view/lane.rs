@@ -219,7 +219,7 @@ fn name_bar(
     }
 }
 
-/// How many rows of a lane a bar takes: whoever waits for one lock and holds another shows both, the one over the other.
+/// The number of rows of a bar in its lane. A client that waits for one lock and holds another shows two bars, stacked.
 fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
     let has_another = bar.kind == BarKind::Belief(Belief::Waiting)
         && bars.iter().any(|held| {
@@ -231,7 +231,8 @@ fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
     if has_another { (rows - rows / 3).min(rows.saturating_sub(1)).max(1) } else { rows }
 }
 
-/// Who has the lock that a client waits for, where that is one other client alone: as long as it waits, or last.
+/// The one client that holds the lock that another waits for, during the wait or at its end; `None` if there are
+/// several.
 fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<ActorId> {
     let end = bar.to.map_or(plot.position, |(_, event)| event).min(plot.position);
     let mut latest: Option<(usize, Option<ActorId>)> = None;
@@ -246,7 +247,7 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
         let Some(until) = until.filter(|until| *until > bar.from.1) else { continue };
         match latest {
             Some((known, _)) if known > until => {}
-            // Two at a time: it waits for either.
+            // With two holders at a time, it waits for either of them.
             Some((known, _)) if known == until => latest = Some((known, None)),
             _ => latest = Some((until, Some(ActorId(n)))),
         }

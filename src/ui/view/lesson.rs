@@ -48,7 +48,7 @@ pub struct LessonView<'a> {
     pub form: Form,
     /// For how long the lesson has been presented.
     pub presented: Option<Duration>,
-    /// For how many seconds the step under way has been waited for, where that is long.
+    /// The seconds that the current step has taken, if it takes long.
     pub waited: Option<u64>,
     pub scrolls: &'a Scrolls,
     pub diagram: DiagramKind,
@@ -149,13 +149,13 @@ impl<'a> LessonView<'a> {
         lines
     }
 
-    /// Why nothing happens for so long: nobody is to think that it hangs.
+    /// Explains what a long step waits for, so that it does not look as if it hangs.
     fn waiting_lines(&self, width: u16) -> Vec<Line<'static>> {
         let (scene, lang) = (&self.scene, self.scene.lang);
         let Some(seconds) = self.waited.filter(|_| self.at_end() || self.is_fresh()) else {
             return Vec::new();
         };
-        // One point more with each second.
+        // Adds one dot each second.
         let sign = glyphs::PASSES.repeat(1 + usize::try_from(seconds % 3).unwrap_or(0));
         let words = words::WORKING_WHY.with(lang, &[&sign, &seconds.to_string()]);
         let mut lines = paragraph::plain(&words, width.into(), scene.style(Role::Warning));

@@ -44,7 +44,7 @@ pub const TO_TIMEOUT: Words = Words::new(
     "time, to {}: a timer of {}'s own ends, its request unanswered",
     "时间前进到 {}：{} 自己的计时到期，请求还没有得到回复",
 );
-/// Keys: a second, the palette.
+/// Values: the key that lets a second pass, and the key of the palette.
 pub const NO_TIMER: Words = Words::new(
     "Nobody waits for time to pass, so there is no moment to go to. Press {} to let a second pass, or type any other amount into the palette ({}).",
     "没有人在等待计时，没有可以跳到的时刻。按 {} 让时间走 1 秒；其他时长按 {} 打开命令面板输入。",

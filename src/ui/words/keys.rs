@@ -89,7 +89,7 @@ pub const PROGRAM_ROWS: &[Hint] = &[
     ),
     ("${…} {…}", Words::new("a value that is put in when the line is done", "执行到这一行时才代入的值")),
 ];
-/// Where the signs are explained; the key that leads there.
+/// Where the signs are explained. Value: the key that leads there.
 pub const LEGEND_BELOW: Words =
     Words::new("{}: what the signs mean, below the keys", "按 {} 往下翻：图例在按键说明之后");
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");

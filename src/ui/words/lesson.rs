@@ -23,7 +23,7 @@ pub const CLAIMS_HOLD: Words = Words::new(" claims {}/{} ✓", " 断言 {}/{} �
 pub const HELD: Words = Words::new("held in mid-step", "步骤中途暂停");
 pub const BOOTING: Words = Words::new("starting servers…", "正在启动服务器……");
 pub const WORKING: Words = Words::new("working…", "执行中……");
-/// The same for so many seconds already.
+/// The same, with the seconds so far.
 pub const WORKING_FOR: Words = Words::new("time runs, {} s", "时间在走，{} 秒");
 pub const WORKING_WHY: Words = Words::new(
     "{} {} s so far: timeouts of real servers cannot be jumped over.",
@@ -36,7 +36,7 @@ pub const READY: Words = Words::new(
 pub const OVER: Words = Words::new("the end, {} verdict", "已结束，{} 看结论");
 pub const JUDGED: Words = Words::new("the end", "已结束");
 pub const STEP: Words = Words::new("step {}/{}", "第 {}/{} 步");
-/// For how long, and the key that ends it.
+/// Values: the time so far, and the key that ends it.
 pub const PRESENTING: Words = Words::new("presenting {} ({} ends)", "演示 {}（{} 退出）");
 pub const BEHIND: Words = Words::new("looking back", "回看中");
 

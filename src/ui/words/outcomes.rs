@@ -131,7 +131,7 @@ pub const ONE_LOST_REPLY: Words = Words::new("at most one lost reply", "至多�
 pub const ONE_SLOW: Words = Words::new("somebody slow at most once", "至多有一次某人动作慢");
 pub const ONE_RESTART: Words = Words::new("at most one server restart", "服务器至多重启一次");
 pub const PRUNED: Words = Words::new("equivalent orders left out", "等价的顺序只试一种");
-/// Where orders are counted by states: how so few of these stand for so many orders.
+/// Explains why few states stand for many orders, when orders are counted by states.
 pub const MET: Words = Words::new(
     "orders that meet in one state go on as one, and each is counted",
     "到达同一状态的顺序合并往下走，计数时各算一种",

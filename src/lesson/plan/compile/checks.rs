@@ -288,7 +288,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A word of expressions is never the reply of an operation that is called so.
+    /// Doubts an expression with a keyword that is also the label of an operation: the keyword never means its reply.
     pub(super) fn doubt_words(&mut self, source: &str, path: &Path) {
         let named = WORDS.into_iter().filter(|word| self.program.labels.contains(*word));
         let Some(word) = named.into_iter().find(|word| Mentions::of(source).names(word)) else { return };

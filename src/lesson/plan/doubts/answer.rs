@@ -23,7 +23,7 @@ pub(crate) enum Answer {
     Text,
     /// The path of a znode.
     Path,
-    /// The name of one, without what it is in.
+    /// A znode's name without its parent's path.
     Name,
     /// `OK`, or nil.
     Ok,

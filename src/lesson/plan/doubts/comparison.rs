@@ -325,7 +325,7 @@ fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     None
 }
 
-/// A count that is compared with what is no number.
+/// Doubts a count that is compared with something other than a number.
 fn of_number(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Doubt {
     let number = match value {
         Literal::Text(text) => parse_signed_millis(text).unwrap_or(1),

@@ -8,8 +8,8 @@ use super::{
     comparison::{Literal, literal},
 };
 
-/// What is said of a value.
-enum Said<'s> {
+/// A condition on the value of a name or call.
+enum Assertion<'s> {
     Nothing,
     Something,
     True,
@@ -18,7 +18,7 @@ enum Said<'s> {
     Text(&'s str, &'s str),
 }
 
-/// The parts of an expression that must all be so; none, where only one of several needs to be.
+/// The operands of `and` in an expression. Returns none if it contains `or` or `if`, because then not all must hold.
 pub(crate) fn required(source: &str) -> Vec<&str> {
     let is_either = tokens(source).is_ok_and(|tokens| {
         tokens.iter().any(|(kind, word)| *kind == Kind::Name && matches!(*word, "or" | "if"))
@@ -26,43 +26,45 @@ pub(crate) fn required(source: &str) -> Vec<&str> {
     if is_either { Vec::new() } else { joined(source) }
 }
 
-fn said(part: &str) -> Option<(&str, Said<'_>)> {
+fn assertion(part: &str) -> Option<(&str, Assertion<'_>)> {
     if let Some(name) = part.strip_suffix(" is none") {
-        return Some((name.trim(), Said::Nothing));
+        return Some((name.trim(), Assertion::Nothing));
     }
     if let Some(name) = part.strip_suffix(" is not none") {
-        return Some((name.trim(), Said::Something));
+        return Some((name.trim(), Assertion::Something));
     }
     if let Some(name) = part.strip_prefix("not ") {
-        return Some((name.trim(), Said::False)).filter(|(name, _)| is_plain(name));
+        return Some((name.trim(), Assertion::False)).filter(|(name, _)| is_plain(name));
     }
     match split_comparison(part) {
         Some((left, operator, right)) => match literal(right)? {
-            Literal::Number(number) => Some((left, Said::Number(operator, number))),
-            Literal::Text(text) => Some((left, Said::Text(operator, text))),
+            Literal::Number(number) => Some((left, Assertion::Number(operator, number))),
+            Literal::Text(text) => Some((left, Assertion::Text(operator, text))),
             Literal::Flag => None,
         },
-        None => Some((part, Said::True)).filter(|(name, _)| is_plain(name)),
+        None => Some((part, Assertion::True)).filter(|(name, _)| is_plain(name)),
     }
 }
 
-/// Whether this is one name or one call.
+/// Whether this is a single name or call.
 fn is_plain(name: &str) -> bool {
     !name.contains(" in ") && !name.contains(" is ") && !name.starts_with('(')
 }
 
-/// Whether two parts rule each other out.
-fn excludes(one: &Said<'_>, other: &Said<'_>) -> bool {
+/// Whether two conditions contradict each other.
+fn excludes(one: &Assertion<'_>, other: &Assertion<'_>) -> bool {
     match (one, other) {
         (
-            Said::Nothing,
-            Said::Something | Said::Number("==" | ">" | ">=" | "<" | "<=", _) | Said::Text("==", _),
+            Assertion::Nothing,
+            Assertion::Something
+            | Assertion::Number("==" | ">" | ">=" | "<" | "<=", _)
+            | Assertion::Text("==", _),
         )
-        | (Said::True, Said::False)
-        | (Said::Number("==", _), Said::Text("==", _)) => true,
-        (Said::Text("==", one), Said::Text("==", other)) => one != other,
-        (Said::Text("==", one), Said::Text("!=", other)) => one == other,
-        (Said::Number(operator, one), Said::Number(other_operator, other)) => {
+        | (Assertion::True, Assertion::False)
+        | (Assertion::Number("==", _), Assertion::Text("==", _)) => true,
+        (Assertion::Text("==", one), Assertion::Text("==", other)) => one != other,
+        (Assertion::Text("==", one), Assertion::Text("!=", other)) => one == other,
+        (Assertion::Number(operator, one), Assertion::Number(other_operator, other)) => {
             let holds = |operator: &str, value: i64, number: i64| match operator {
                 "==" => value == number,
                 "!=" => value != number,
@@ -80,9 +82,9 @@ fn excludes(one: &Said<'_>, other: &Said<'_>) -> bool {
     }
 }
 
-/// Two of these parts that cannot both be so, by their places.
+/// The indices of two conditions that contradict each other.
 pub(crate) fn contradictory(parts: &[&str]) -> Option<(usize, usize)> {
-    let said: Vec<_> = parts.iter().map(|part| said(part)).collect();
+    let said: Vec<_> = parts.iter().map(|part| assertion(part)).collect();
     let pairs = (0..parts.len()).flat_map(|n| (0..n).map(move |before| (before, n)));
     pairs.into_iter().find(|(before, n)| match (&said[*before], &said[*n]) {
         (Some((left, one)), Some((right, other))) => {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{log::Product, text::both};
 
-/// How many items an operation answers at most, where its command or its script tells.
+/// The most items in the reply to an operation; `None` if neither its command nor its script determines it.
 pub(crate) fn answered(verb: &PlannedVerb) -> Option<usize> {
     match verb {
         PlannedVerb::Redis(words) => match words[0].pattern().to_ascii_uppercase().as_str() {
@@ -23,7 +23,7 @@ pub(crate) fn answered(verb: &PlannedVerb) -> Option<usize> {
     }
 }
 
-/// How many values a table of Lua has that is written out.
+/// The number of values in a table literal of Lua at the beginning of the text.
 fn in_table(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('{')?;
     let (mut depth, mut quote, mut from, mut items) = (0_u32, None, 0, Vec::new());
@@ -37,7 +37,7 @@ fn in_table(text: &str) -> Option<usize> {
                 from = at + 1;
                 if c == '}' {
                     items.retain(|item| !item.is_empty());
-                    // A function of the script's own may give several values, and a name makes a field.
+                    // A function of the script may return several values, and `name = value` is not an item.
                     let is_one = |item: &str| {
                         let begins = ["redis.call(", "redis.pcall(", "tonumber(", "tostring(", "#"];
                         !item.contains(['(', '=']) && !item.contains("...")
@@ -53,8 +53,8 @@ fn in_table(text: &str) -> Option<usize> {
     None
 }
 
-/// What an expression asks of a list beyond its end: `look[2]`. `items`: how many a name such as `look` or
-/// `replies('A.vote')` has at most.
+/// Doubts an index beyond the end of a list: `look[2]`. `items` returns the most items of a name such as `look` or
+/// `replies('A.vote')`.
 pub(crate) fn beyond(source: &str, items: impl Fn(&str) -> Option<usize>) -> Option<Doubt> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     source.match_indices('[').find_map(|(at, _)| {
@@ -82,7 +82,7 @@ pub(crate) fn beyond(source: &str, items: impl Fn(&str) -> Option<usize>) -> Opt
     })
 }
 
-/// How often a move is made at most, by its name in claims: that of one actor, of several, or of all.
+/// The most times that a move is made, by its name in claims: by one actor, by several, or by all.
 pub(super) fn made(name: &str, scenario: &Scenario) -> Option<usize> {
     let (who, label) = name.rsplit_once('.').unwrap_or(("", name));
     let mut plans =
@@ -91,18 +91,18 @@ pub(super) fn made(name: &str, scenario: &Scenario) -> Option<usize> {
     plans.try_fold(0, |sum, plan| Some(sum + plan.program.moves_of(label)?))
 }
 
-/// The same of `replies('A.vote')`.
+/// The most replies of `replies('A.vote')`.
 pub(super) fn replied(call: &str, scenario: &Scenario) -> Option<usize> {
     let name = call.strip_prefix("replies(")?.strip_suffix(')')?.trim().trim_matches(['\'', '"']);
     made(name, scenario).filter(|_| !name.contains(['(', '\'', '"']))
 }
 
-/// Whether this lists the names of znodes.
+/// Whether the operation lists the names of znodes.
 pub(crate) fn lists_names(verb: &PlannedVerb) -> bool {
     matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Zookeeper && call.name() == "ls")
 }
 
-/// Whether a word of Redis' is this one.
+/// Whether a word of a Redis command is this name, in any case of letters.
 pub(crate) fn is_word(word: &Template, wanted: &str) -> bool {
     word.pattern().eq_ignore_ascii_case(wanted)
 }

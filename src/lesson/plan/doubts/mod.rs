@@ -269,7 +269,7 @@ pub(crate) fn decided(source: &str) -> Option<Doubt> {
     })
 }
 
-/// Two parts of an expression that rule each other out.
+/// Doubts two operands of `and` that contradict each other.
 fn excluded(source: &str) -> Option<Doubt> {
     let parts = required(source);
     let (one, other) = contradictory(&parts)?;
@@ -280,7 +280,7 @@ fn excluded(source: &str) -> Option<Doubt> {
     ))
 }
 
-/// Two claims of which a run can keep only one.
+/// Doubts two claims that cannot both hold.
 fn check_together(scenario: &Scenario, at: &Path) -> Result<(), Mistake> {
     let claims = scenario.variant().claims.iter().enumerate();
     let sources = claims.filter_map(|(n, claim)| match claim {

@@ -64,7 +64,7 @@ struct Servers<'s> {
     dead: BTreeSet<&'s str>,
     /// The servers that a fault has hit, directly or through a link.
     hit: BTreeSet<&'s str>,
-    /// Those that began again without what they held, and have been sent nothing since.
+    /// Servers that restarted empty and have received nothing since.
     empty: BTreeSet<&'s str>,
 }
 
@@ -191,7 +191,7 @@ fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
     }
 }
 
-/// Whether anything that is sent may delete a key.
+/// Whether any command may delete a key.
 fn may_delete(key: &str, scenario: &Scenario) -> bool {
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let mut operations = instructions.filter_map(|instruction| match instruction {
@@ -202,7 +202,7 @@ fn may_delete(key: &str, scenario: &Scenario) -> bool {
         PlannedVerb::Redis(words) => {
             let name = words[0].pattern().to_ascii_uppercase();
             let named = || words[1..].iter().any(|word| stands_for(&word.pattern(), key));
-            // What is set, expires or is emptied is not deleted by anybody.
+            // Keys that are overwritten, expire or become empty are not deleted by a command.
             let may = has_word("DEL UNLINK GETDEL RENAME RENAMENX MOVE DELEX", &name) && named();
             may || name.contains(ANY) || has_word("EVAL EVALSHA FCALL EXEC FLUSHALL FLUSHDB SWAPDB", &name)
         }
@@ -252,7 +252,7 @@ fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<D
     })
 }
 
-/// A key of a server that is dead, or that began again without what it held.
+/// Doubts a key of a server that is dead, or that restarted empty.
 fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Doubt> {
     let lab = scenario.lab();
     let (asked, is_asked) = match split_comparison(source) {
@@ -264,7 +264,7 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
         asked.strip_prefix(function).is_some_and(|rest| rest.starts_with('(')) && asked.ends_with(')')
     })?;
     let (_, server) = Mentions::of(asked).keys_of(function).into_iter().next().filter(|_| is_asked)?;
-    // Where several servers hold keys, which one is meant is said.
+    // If several servers hold keys, the expression names the server.
     let server = match server {
         Some(server) => lab.server_named(&server)?,
         None => lab.servers().first().copied().filter(|_| lab.servers().len() == 1)?,

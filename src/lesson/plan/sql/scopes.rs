@@ -22,10 +22,10 @@ use crate::{
 
 type Doubt = (Text, Text);
 
-/// The columns of each table, by its name in small letters; `None` where they are not known.
+/// The columns of each table, by its name in lower case; `None` if they are not known.
 type Columns = HashMap<String, Option<Vec<String>>>;
 
-/// The tables of a statement, and those that its `WITH` makes.
+/// The tables of a statement, including those that its `WITH` defines.
 #[derive(Default)]
 struct Relations {
     named: Vec<String>,
@@ -49,7 +49,7 @@ impl Visitor for Relations {
     }
 }
 
-/// A table of a statement with `WITH` that neither it nor any other statement makes.
+/// Doubts a table of a statement with `WITH` that neither this nor any other statement creates.
 pub(crate) fn unknown_table(text: &str, is_created: impl Fn(&str) -> bool) -> Option<String> {
     if !tables::words(text).any(|word| word.eq_ignore_ascii_case("WITH")) {
         return None;
@@ -71,11 +71,11 @@ pub(crate) fn unknown_table(text: &str, is_created: impl Fn(&str) -> bool) -> Op
     named.into_iter().find(|name| !is_known(name))
 }
 
-/// What is wrong with the names of a query that is one `SELECT`.
+/// Doubts a name of a query that consists of one `SELECT`.
 pub(super) fn of_query(statement: &Statement, known: &Columns) -> Option<Doubt> {
     let Statement::Query(query) = statement else { return None };
     let SetExpr::Select(select) = &*query.body else { return None };
-    // A query inside another has names of its own.
+    // A subquery has a scope of its own.
     let inner = statement.to_string().to_ascii_uppercase().matches("SELECT").count() > 1;
     if inner || query.with.is_some() {
         return None;
@@ -124,7 +124,7 @@ fn aliases(select: &Select) -> BTreeSet<String> {
     named.collect()
 }
 
-/// A name that the query gives what it answers, asked for where rows are still being chosen.
+/// Doubts an alias of a selected column in `WHERE`, where aliases are not in scope yet.
 fn of_alias(select: &Select, aliases: &BTreeSet<String>, there: &[(String, &Vec<String>)]) -> Option<Doubt> {
     let condition = select.selection.as_ref()?;
     let mut found = None;
@@ -151,7 +151,7 @@ fn of_alias(select: &Select, aliases: &BTreeSet<String>, there: &[(String, &Vec<
     ))
 }
 
-/// A column that several tables of the query have.
+/// Doubts an unqualified column that several tables of the query have.
 fn of_ambiguous(
     statement: &Statement,
     aliases: &BTreeSet<String>,
@@ -185,7 +185,7 @@ fn of_ambiguous(
     ))
 }
 
-/// A column that an `ALTER TABLE` or a `CREATE INDEX` names and that the table never has.
+/// Doubts a column of `ALTER TABLE` or `CREATE INDEX` that the table never has.
 pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option<Doubt> {
     let words: Vec<&str> = tables::words(text).map(|word| word.trim_matches('`')).collect();
     let capitals: Vec<String> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
@@ -199,7 +199,7 @@ pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option
         ["ALTER", "TABLE", _, "DROP" | "MODIFY" | "CHANGE", name, ..] if is_column(name) => {
             (words[2], &words[4..5])
         }
-        // Of `name(10)` the beginning is a key; `DESC` is its order.
+        // `name(10)` indexes a prefix of the column, and `DESC` is its order.
         ["CREATE", "INDEX", _, "ON", _, ..] => (words[4], &words[5..]),
         ["CREATE", "UNIQUE", "INDEX", _, "ON", _, ..] => (words[5], &words[6..]),
         _ => return None,
@@ -223,14 +223,14 @@ pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option
     ))
 }
 
-/// The columns that a table has at any time; `None` where that is not known.
+/// All columns that a table ever has; `None` if that is not known.
 fn ever(table: &str, statements: &[(String, Path)]) -> Option<BTreeSet<String>> {
     let mut columns = BTreeSet::new();
     for (text, _) in statements {
         let words: Vec<&str> = tables::words(text).map(|word| word.trim_matches('`')).collect();
         let starts = |wanted: &str| words.first().is_some_and(|word| word.eq_ignore_ascii_case(wanted));
         if starts("ALTER") && words.get(2).is_some_and(|name| *name == table) {
-            // What it adds, or renames, is among its words.
+            // A column that the statement adds or renames is one of its words.
             columns.extend(words[3..].iter().map(|word| word.to_ascii_lowercase()));
             let drops =
                 words.get(3).is_some_and(|word| has_word("DROP MODIFY CHANGE", &word.to_ascii_uppercase()));

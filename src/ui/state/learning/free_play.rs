@@ -94,7 +94,7 @@ impl Learning {
         self.can_choose() && self.free.as_ref().is_some_and(|free| free.outlook.timer.is_none())
     }
 
-    /// Says why a choice cannot be made.
+    /// Shows why a choice cannot be made.
     pub fn refuse(&mut self, why: Text) {
         self.free.get_or_insert_default().notice = FreeNotice::Refused(why);
     }

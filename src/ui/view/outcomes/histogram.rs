@@ -48,7 +48,7 @@ pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> Stri
 /// A percentage: `41.2%`.
 pub fn percent(part: u128, whole: u128) -> String {
     let tenths = (part.saturating_mul(2000) / whole.max(1)).div_ceil(2);
-    // What is there is not nothing.
+    // A share above zero is not shown as zero.
     if part > 0 && tenths == 0 { "<0.1%".to_owned() } else { format!("{}.{}%", tenths / 10, tenths % 10) }
 }
 
