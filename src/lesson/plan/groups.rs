@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::{
-        error::{Mistake, Path},
-        expr::Template,
-    },
+    super::{error::Mistake, expr::Template},
     PlannedVerb, Scenario,
     program::Instruction,
 };
@@ -17,10 +14,7 @@ use crate::{
 
 /// Reports a consumer group that no command creates, or that is created on a missing stream.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    let root = Path::root();
-    let own = scenario.variant().setup.is_some();
-    let setup =
-        if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
+    let setup = scenario.setup_path();
     let lines = scenario.setup.iter().enumerate();
     let lines = lines.map(|(n, line)| (&line.verb, Some(setup.index(n)), true));
     let operations = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);

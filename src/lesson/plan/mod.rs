@@ -114,6 +114,15 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// The path of the setup: the variant's, if it has one of its own.
+    pub(crate) fn setup_path(&self) -> Path {
+        let root = Path::root();
+        match &self.variant().setup {
+            Some(_) => root.key("variants").key(&self.variant).key("setup"),
+            None => root.key("setup"),
+        }
+    }
+
     /// The variant as its author wrote it.
     ///
     /// # Panics

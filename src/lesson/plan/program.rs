@@ -149,7 +149,24 @@ impl PlannedOperation {
     }
 }
 
+/// The parameters of a program or recipe, and the path of its `use`.
+pub(crate) type Frame<'s> = (&'s [(String, Template)], Option<&'s Path>);
+
 impl Program {
+    /// The operations, each with the programs and recipes that it stands in, outermost first.
+    pub(crate) fn operations_in_frames(&self) -> Vec<(&PlannedOperation, Vec<Frame<'_>>)> {
+        let (mut found, mut frames) = (Vec::new(), Vec::<Frame<'_>>::new());
+        for instruction in &self.instructions {
+            match instruction {
+                Instruction::Enter { with, path, .. } => frames.push((with, path.as_ref())),
+                Instruction::Leave => drop(frames.pop()),
+                Instruction::Operate(operation) => found.push((&**operation, frames.clone())),
+                _ => {}
+            }
+        }
+        found
+    }
+
     fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {
         self.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => Some(operation),

@@ -39,10 +39,7 @@ pub(crate) fn statements(scenario: &Scenario) -> Vec<(String, Path)> {
 
 /// The SQL statements of a lesson.
 pub(crate) fn sent(scenario: &Scenario) -> Vec<Sent> {
-    let root = Path::root();
-    let own = scenario.variant().setup.is_some();
-    let setup =
-        if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
+    let setup = scenario.setup_path();
     let mut statements = Vec::new();
     let mut add = |verb: &PlannedVerb, path: &Path, in_setup, copes, conditional| match verb {
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {

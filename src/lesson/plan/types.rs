@@ -10,7 +10,7 @@ use super::{
         has_word,
     },
     PlannedVerb, Scenario,
-    program::Instruction,
+    program::{Frame, Instruction},
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -80,26 +80,13 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     if scenario.actors.iter().any(|plan| plan.program.outside) {
         return None;
     }
-    let root = Path::root();
-    let own = scenario.variant().setup.is_some();
-    let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
+    let at = scenario.setup_path();
     let setup = scenario.setup.iter().enumerate();
     let setup = setup.map(|(n, line)| (&line.verb, Some(at.index(n)), &[][..], Vec::<Frame<'_>>::new()));
-    let mut operations = Vec::new();
-    for plan in &scenario.actors {
-        let mut frames = Vec::<Frame<'_>>::new();
-        for instruction in &plan.program.instructions {
-            match instruction {
-                Instruction::Enter { with, path, .. } => frames.push((with, path.as_ref())),
-                Instruction::Leave => drop(frames.pop()),
-                Instruction::Operate(operation) => {
-                    let (path, allow) = (operation.path.clone(), operation.allow.as_slice());
-                    operations.push((&operation.verb, path, allow, frames.clone()));
-                }
-                _ => {}
-            }
-        }
-    }
+    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
+    let operations = operations.map(|(operation, frames)| {
+        (&operation.verb, operation.path.clone(), operation.allow.as_slice(), frames)
+    });
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     for (verb, path, allow, frames) in setup.chain(operations) {
         let copes = allow.iter().any(|code| code == "WRONGTYPE" || code == "ERR");
@@ -147,9 +134,6 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     }
     Some(found)
 }
-
-/// The parameters of a program or recipe, and the path of its `use`.
-type Frame<'s> = (&'s [(String, Template)], Option<&'s Path>);
 
 /// Resolves a key that is a parameter to the value that the program or recipe gets, with the path of that value.
 fn resolve_key(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {

@@ -8,7 +8,7 @@ use super::{
         expr::Template,
     },
     PlannedCall, PlannedVerb, Scenario,
-    program::Instruction,
+    program::Frame,
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -84,34 +84,22 @@ fn on_zookeeper(verb: &PlannedVerb) -> Option<&PlannedCall> {
 
 /// The ZooKeeper calls of the setup, and those of the programs.
 fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
-    let root = Path::root();
-    let own = scenario.variant().setup.is_some();
-    let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
+    let at = scenario.setup_path();
     let setup = scenario.setup.iter().enumerate();
     let setup = setup.filter_map(|(n, line)| {
         let call = on_zookeeper(&line.verb)?;
         Some((call, &[][..], at.index(n).key("zk"), path_of(call, &[])))
     });
-    let mut made = Vec::new();
-    for plan in &scenario.actors {
-        let mut frames = Vec::<Frame<'_>>::new();
-        for instruction in &plan.program.instructions {
-            match instruction {
-                Instruction::Enter { with, path, .. } => frames.push((with, path.as_ref())),
-                Instruction::Leave => drop(frames.pop()),
-                Instruction::Operate(operation) => {
-                    let Some(call) = on_zookeeper(&operation.verb) else { continue };
-                    // A recipe is right; what it is given may be wrong.
-                    let used = || frames.iter().rev().find_map(|(_, path)| path.map(|path| path.key("use")));
-                    let own = operation.path.as_ref().map(|path| path.key("zk"));
-                    let at = own.or_else(used).unwrap_or_else(Path::root);
-                    made.push((call, operation.allow.as_slice(), at, path_of(call, &frames)));
-                }
-                _ => {}
-            }
-        }
-    }
-    (setup.collect(), made)
+    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
+    let made = operations.filter_map(|(operation, frames)| {
+        let call = on_zookeeper(&operation.verb)?;
+        // A recipe is right; the parameters that it is given may be wrong.
+        let used = || frames.iter().rev().find_map(|(_, path)| path.map(|path| path.key("use")));
+        let own = operation.path.as_ref().map(|path| path.key("zk"));
+        let at = own.or_else(used).unwrap_or_else(Path::root);
+        Some((call, operation.allow.as_slice(), at, path_of(call, &frames)))
+    });
+    (setup.collect(), made.collect())
 }
 
 /// Checks the setup, whose calls are made one after another on an empty server.
@@ -155,9 +143,6 @@ fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
     }
     Ok(())
 }
-
-/// The parameters of a program or recipe, and its place in the lesson.
-type Frame<'s> = (&'s [(String, Template)], Option<&'s Path>);
 
 /// The path that a call names, with [`ANY`] in place of each value that is known only at run time.
 fn path_of(call: &PlannedCall, frames: &[Frame<'_>]) -> Option<String> {

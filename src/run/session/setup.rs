@@ -10,7 +10,7 @@ use super::{RunError, supervision::ANSWERS_WITHIN};
 use crate::{
     client::protocol::Wire,
     lab::{Connection, Lab},
-    lesson::{Mistake, Path, Scenario},
+    lesson::{Mistake, Scenario},
     log::{Reply, slot},
     program::command,
     text::{Text, both},
@@ -68,10 +68,7 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
     if scenario.setup.is_empty() {
         return Ok(());
     }
-    let path = match &scenario.variant().setup {
-        Some(_) => Path::root().key("variants").key(&scenario.variant).key("setup"),
-        None => Path::root().key("setup"),
-    };
+    let path = scenario.setup_path();
     let mistake = |n: usize, message: Text| -> RunError {
         scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };

@@ -128,7 +128,7 @@ pub struct BreakingOrder<'a> {
 
 impl BreakingOrder<'_> {
     /// The descriptions of its moves.
-    pub fn told(&self) -> Text {
+    pub fn moves_text(&self) -> Text {
         describe(&self.order.moves)
     }
 }

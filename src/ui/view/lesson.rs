@@ -145,7 +145,7 @@ impl<'a> LessonView<'a> {
 
     pub(crate) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let mut lines = self.waiting_lines(inside(area).width.saturating_sub(2));
-        lines.extend(self.told_lines(area));
+        lines.extend(self.text_lines(area));
         lines
     }
 
@@ -163,7 +163,7 @@ impl<'a> LessonView<'a> {
         lines
     }
 
-    fn told_lines(&self, area: Rect) -> Vec<Line<'static>> {
+    fn text_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
             return self.verdict_lines(verdict, width.into());

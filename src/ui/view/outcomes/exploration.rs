@@ -184,7 +184,7 @@ fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> 
     let mut lines = says.map_or_else(Vec::new, |says| plain(says.get(lang), Role::Text));
     let moves = &breaking.order.moves;
     let drawn = order::lanes(moves, Some(&breaking.order.log), width, view.context.theme);
-    lines.extend(drawn.unwrap_or_else(|| plain(breaking.told().get(lang), Role::Danger)));
+    lines.extend(drawn.unwrap_or_else(|| plain(breaking.moves_text().get(lang), Role::Danger)));
     if let Some(why) = breaking.why {
         lines.extend(plain(why.get(lang), Role::Text));
     }

@@ -97,7 +97,7 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
             Some(says) => tell(says.get(lang), Role::Text),
             None => tell(&words.with(lang, &[&moves]), Role::Text),
         }
-        tell(&format!("✗ {}", breaking.told().get(lang)), Role::Danger);
+        tell(&format!("✗ {}", breaking.moves_text().get(lang)), Role::Danger);
         if let Some(why) = breaking.why {
             tell(why.get(lang), Role::Text);
         }
