@@ -224,21 +224,13 @@ impl<'a> Row<'a> {
     }
 
     /// The first part of the given columns that is covered neither by marks nor by the server's death.
-    fn uncovered(&self, scene: &Scene<'_>, plot: &Plot, (from, to): (u16, u16), is_top: bool) -> (u16, u16) {
+    fn uncovered(&self, scene: &Scene<'_>, plot: &Plot, columns: (u16, u16), is_top: bool) -> (u16, u16) {
         let dead = self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to));
         let mut covered: Vec<(u16, u16)> = dead.collect();
         if is_top {
             covered.extend(self.marked(scene, plot));
         }
-        covered.sort_unstable();
-        let mut free = from;
-        for (start, end) in covered {
-            if start > free {
-                return (free, to.min(start));
-            }
-            free = free.max(end);
-        }
-        (free, to.max(free))
+        first_free(columns, covered)
     }
 
     fn draw_events(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
@@ -392,6 +384,19 @@ struct PrintedKey<'a> {
     value: Option<&'a str>,
 }
 
+/// The first columns of `from..to` that none of `covered` hides; empty at `to` if all are hidden.
+fn first_free((from, to): (u16, u16), mut covered: Vec<(u16, u16)>) -> (u16, u16) {
+    covered.sort_unstable();
+    let mut free = from;
+    for (start, end) in covered {
+        if start > free {
+            return (free, to.min(start));
+        }
+        free = free.max(end).min(to);
+    }
+    (free, to)
+}
+
 /// The holder's name: the client's, if the value names the client and not one of its threads.
 fn holder_name<'a>(scene: &Scene<'a>, owner: ActorId, value: &str) -> &'a str {
     let client = scene.world.actor(owner).map(|actor| actor.who.client.as_str());
@@ -424,4 +429,17 @@ fn changed<'a>(before: &str, now: &'a str) -> Cow<'a, str> {
     let columns: Vec<&str> = columns.collect();
     let is_row = !columns.is_empty() && now.split(' ').all(|column| column.contains('='));
     if is_row { columns.join(" ").into() } else { now.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_covered_may_reach_beyond_the_columns() {
+        assert_eq!(first_free((5, 20), vec![(12, 14), (2, 9)]), (9, 12));
+        assert_eq!(first_free((5, 20), vec![(2, 30), (35, 45)]), (20, 20));
+        assert_eq!(first_free((5, 20), vec![(25, 30)]), (5, 20));
+        assert_eq!(first_free((5, 20), vec![]), (5, 20));
+    }
 }
