@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod explore;
 pub(crate) mod export;
+mod help;
 pub(crate) mod interrupt;
 pub(crate) mod interview;
 pub(crate) mod kata;
@@ -89,6 +90,7 @@ pub struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every command")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line, each by itself")]
 pub struct Global {
     /// The language of lessons and screens [default: from the configuration, `LC_ALL`, `LC_MESSAGES` or LANG]

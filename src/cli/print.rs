@@ -124,9 +124,17 @@ pub(crate) fn usage(said: &clap::Error, lang: Lang) -> Result<u8, Failure> {
     let mut quoted = quoted.map(|word| word.to_string_lossy().into_owned());
     let coloured = quoted.all(|word| word.chars().all(printable::is_harmless));
     let is_help = matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    let chinese = super::usage::in_chinese(said).filter(|_| lang == Lang::Zh);
+    let chinese = match (lang, said.kind()) {
+        (Lang::Zh, ErrorKind::DisplayHelp) => super::help::in_chinese(std::env::args_os()),
+        (Lang::Zh, _) => super::usage::in_chinese(said),
+        _ => None,
+    };
     if let Some(words) = chinese {
-        tell(&words);
+        if is_help {
+            document(&words)?;
+        } else {
+            tell(&words);
+        }
     } else if coloured {
         let printed = unless_closed(said.print());
         if is_help {
