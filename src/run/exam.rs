@@ -95,7 +95,7 @@ impl Exam {
         // Variants that form a table are much alike.
         scenarios.retain(|scenario| {
             let (lab, actors) = (scenario.lab(), scenario.actors.len());
-            [LabKind::Redis, LabKind::Masters, LabKind::Mariadb].contains(&lab)
+            [LabKind::Redis, LabKind::Masters, LabKind::Mariadb, LabKind::Zookeeper].contains(&lab)
                 && (2..=3).contains(&actors)
                 && scenario.loaded.lesson.table.is_none()
         });

@@ -2,7 +2,7 @@
 
 use crate::{
     place::Place,
-    pty::{CTRL_C, ENTER, Terminal},
+    pty::{CTRL_C, ENTER, LEFT, Terminal},
 };
 
 /// Takes a lock for 3 s and keeps working. Its child is in a session of its own.
@@ -52,6 +52,15 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     terminal.wait_for("YOU BROKE IT");
     terminal.press("S");
     terminal.wait_for("Saved as attach.free.jsonl.gz");
+    // Another run from an earlier place is in no file.
+    terminal.press(LEFT);
+    terminal.wait_until("the last request waits again", |screen| !screen.has("YOU BROKE IT"));
+    terminal.press("x");
+    terminal.wait_for("▸ thaw A");
+    terminal.press(ENTER);
+    terminal.wait_for("done again on fresh servers");
+    terminal.press("q");
+    terminal.wait_for("q again throws it away");
     terminal.press("q");
     terminal.wait_for("Your programs, one request at a time.");
     terminal.press(CTRL_C);
