@@ -327,7 +327,7 @@ impl Stand {
         let mut stand = Self::with(lang, size, true, (Theme::default(), false));
         stand.events(events.to_vec());
         stand.update(Update::Stepped { ended: false });
-        stand.press('x');
+        stand.press('~');
         stand
     }
 
@@ -336,7 +336,7 @@ impl Stand {
         let mut stand = Self::new(lang, size, true, theme);
         stand.events(script.events);
         stand.update(Update::Stepped { ended: false });
-        stand.press('x');
+        stand.press('~');
         stand
     }
 

@@ -525,7 +525,17 @@ impl<R: Runs> App<R> {
                     }
                     return true;
                 }
-                let Some(action) = self.keys.action(&scopes, chord) else { return self.finish_animation() };
+                let Some(action) = self.keys.action(&scopes, chord) else {
+                    if self.finish_animation() {
+                        return true;
+                    }
+                    let is_of_free_play = scopes.contains(&KeyScope::Lesson)
+                        && self.keys.action(&[KeyScope::Free], chord).is_some();
+                    if is_of_free_play {
+                        self.notice = Some(Notice::OnlyInFreePlay);
+                    }
+                    return is_of_free_play;
+                };
                 self.act(action, now);
                 true
             }
@@ -595,6 +605,9 @@ impl<R: Runs> App<R> {
             (Action::Open, Overlay::Branches(row)) => self.switch_branch(row),
             (Action::Move(_) | Action::Page(_), Overlay::Branches(row)) => {
                 self.choose_branch(row, lines(action));
+            }
+            (Action::Page(by), Overlay::Help(_) | Overlay::Measured(_)) => {
+                self.scroll_overlay(by * i32::from(self.size.height / 2));
             }
             (action, Overlay::Help(_) | Overlay::Measured(_)) => self.scroll_overlay(lines(action)),
             (_, Overlay::Branches(_) | Overlay::Joining) => {}

@@ -48,7 +48,7 @@ pub fn names(scene: &Scene<'_>, actors: &[ActorId]) -> String {
 }
 
 /// A short text for what is wrong at the playhead, so that it does not depend on the colour red.
-fn alarm_words(scene: &Scene<'_>) -> Option<String> {
+pub fn alarm_words(scene: &Scene<'_>) -> Option<String> {
     match scene.alarm()? {
         Alarm::Holders(excess, _) => Some(words::overlap_span(scene.lang, excess)),
         Alarm::Oversold(oversold) => {

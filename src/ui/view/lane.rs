@@ -235,6 +235,13 @@ fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
 /// several.
 fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<ActorId> {
     let end = bar.to.map_or(plot.position, |(_, event)| event).min(plot.position);
+    // What a server has decides. With several servers, or a lock that is no key, the clients' beliefs do.
+    let is_over = bar.to.is_some_and(|(_, event)| event < plot.position);
+    let since = if is_over { bar.from.1 } else { end };
+    let mut owners = scene.chart.truths.iter().filter_map(|truth| truth.owner_between(&bar.lock, since, end));
+    if let (Some(owner), None) = (owners.next(), owners.next()) {
+        return owner.and_then(|owner| scene.owner(owner)).filter(|owner| *owner != actor);
+    }
     let mut latest: Option<(usize, Option<ActorId>)> = None;
     for (n, lane) in (0..).zip(&scene.chart.lanes).filter(|(n, lane)| *n != actor.0 && lane.band.is_none()) {
         let begun = lane.bars.partition_point(|held| held.from.1 < end);

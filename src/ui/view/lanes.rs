@@ -141,13 +141,19 @@ fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
 
-/// The servers' rows for `room` rows of the screen. If not all fit, each server keeps the row of its first lock.
+/// The servers' rows for `room` rows of the screen. If not all fit, each server keeps the row of its first lock, and the
+/// server that changed last is among those that fit.
 fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     let mut rows = truth::rows(scene);
     while rows.len() > room.into()
         && let Some(second) = rows.iter().rposition(|row| !row.is_first())
     {
         rows.remove(second);
+    }
+    let room = usize::from(room);
+    let newest = (0..rows.len()).max_by_key(|n| rows[*n].changed_at(scene.world.position));
+    if let Some(newest) = newest.filter(|newest| room > 0 && *newest >= room) {
+        rows[room - 1..=newest].rotate_right(1);
     }
     rows
 }

@@ -46,6 +46,7 @@ pub enum Notice {
     /// The server of the class's pages has died.
     ClassGone,
     VoteInFreePlay,
+    OnlyInFreePlay,
     VoteLater,
     NobodyJoined,
     /// Chinese was requested, and the terminal cannot display it.
@@ -87,6 +88,7 @@ impl Notice {
             Self::ClassHere => words::CLASS_HERE.with(lang, &[&keys.label("join")]),
             Self::ClassGone => words::CLASS_GONE.get(lang).to_owned(),
             Self::VoteInFreePlay => words::VOTE_IN_FREE_PLAY.with(lang, &[&keys.label("free")]),
+            Self::OnlyInFreePlay => words::ONLY_IN_FREE_PLAY.with(lang, &[&keys.label("free")]),
             Self::VoteLater => words::VOTE_LATER.get(lang).to_owned(),
             Self::OnlyAscii => words::ONLY_ASCII.get(lang).to_owned(),
             Self::NobodyJoined => words::NOBODY_JOINED.with(lang, &[&keys.label("join")]),

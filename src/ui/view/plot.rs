@@ -236,7 +236,7 @@ impl Plot {
             }
         }
         stretches.retain(|(from, to)| from < to);
-        let most = if wanted == 0 { width / 2 } else { width / 4 };
+        let most = if wanted == 0 { width / 3 } else { width / 4 };
         let tail = seen.newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
         let tail = if lasts && stretches.is_empty() { tail.max(wanted) } else { tail };
         let least = wanted.saturating_sub(if lasts { tail } else { 0 });

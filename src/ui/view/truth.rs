@@ -97,6 +97,17 @@ impl<'a> Row<'a> {
         dead.any(|(from, to)| from.1 < position && to.is_none_or(|(_, event)| event >= position))
     }
 
+    /// The newest event before `position` that changed what the row shows.
+    pub fn changed_at(&self, position: usize) -> Option<usize> {
+        let known = self.truth.spans.partition_point(|span| span.from.1 < position);
+        let own = self.truth.spans[..known].iter().rev().take(SPANS);
+        let own = own.filter(|span| self.lock == Some(span.lock.as_str()));
+        own.map(|span| {
+            span.to.map_or(span.from.1, |(_, event)| if event < position { event } else { span.from.1 })
+        })
+        .max()
+    }
+
     /// Draws the row; `rows` is its first row on the screen and its height.
     pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, rows: (u16, u16), buf: &mut Buffer) {
         let middle = rows.0 + rows.1 / 2;
@@ -277,7 +288,9 @@ impl<'a> Row<'a> {
         for x in columns.0..columns.1 {
             // On a compressed axis, a cell may begin before the moment that it shows.
             let column = plot.column(x).max(span.from.0).min(plot.head);
-            let left = self.left(scene, plot, column, rows);
+            let last = span.to.map_or(plot.head, |(column, _)| column).min(plot.head);
+            let left =
+                self.left(scene, plot, (column, plot.column(x + 1).clamp(column, last.max(column))), rows);
             for row in 0..rows {
                 // Eighths of the row, counted from the lowest row up.
                 let below = (rows - 1 - row) * EIGHTHS;
@@ -360,11 +373,12 @@ impl<'a> Row<'a> {
         Some((from..end.max(from), span.to.is_none() && to == columns.1))
     }
 
-    /// The eighths of `rows` rows that are left of the key's lease at a column, if it has one.
-    fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32, rows: u16) -> Option<u16> {
-        let moment = scene.chart.moment(scene.log, column, plot.position, scene.display);
-        let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
-        let share = lease.to.since(moment).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
+    /// The eighths of `rows` rows that are left at column `to` of the lease that the key has at column `from`, if any.
+    /// A cell shows what is left at its end: on the logarithmic axis, one cell may stand for half of a lease.
+    fn left(&self, scene: &Scene<'_>, plot: &Plot, (from, to): (u32, u32), rows: u16) -> Option<u16> {
+        let moment = |column| scene.chart.moment(scene.log, column, plot.position, scene.display);
+        let lease = self.truth.lease_at(self.lock?, moment(from), plot.position)?;
+        let share = lease.to.since(moment(to)).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
         // Rounded up, because the lease of an existing key must be visible; but never so high that it touches the row
         // above.
         #[expect(

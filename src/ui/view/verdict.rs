@@ -11,7 +11,7 @@ impl LessonView<'_> {
         let mut lines = Vec::new();
         let prevented = verdict.outcome == Outcome::Prevented;
         let style = scene.style(if prevented { Role::Warning } else { Role::Danger });
-        for words in if prevented { self.harmless() } else { self.failure(verdict) } {
+        for words in if prevented { self.harmless() } else { failure(&self.scene, verdict) } {
             lines.extend(paragraph::prose(&words, width, style, scene.theme));
         }
         lines.extend(heading(scene, verdict, width));
@@ -45,42 +45,13 @@ impl LessonView<'_> {
         lines
     }
 
-    /// The failure in sentences: its consequences in the order in which they happened, as in the banner; then who held
-    /// a lock together, which is always included.
-    fn failure(&self, verdict: &Verdict) -> Vec<String> {
-        if verdict.outcome != Outcome::Shown {
-            return Vec::new();
-        }
-        let scene = &self.scene;
-        let consequences = scene.consequences().into_iter().filter_map(|alarm| match alarm {
-            Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
-            Alarm::Oversold(oversold) => {
-                let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
-                Some(banner::oversold_sentence(scene, &oversold, (seller, &bar.value)))
-            }
-            Alarm::Holders(..) => None,
-        });
-        let told: Vec<String> = consequences.chain(self.together()).collect();
-        if !told.is_empty() {
-            return told;
-        }
-        let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref());
-        says.map(|says| text::clean(says.get(scene.lang)).into_owned()).into_iter().collect()
-    }
-
     /// Who held a lock together although everything that the variant promises held.
     fn harmless(&self) -> Vec<String> {
-        let mut told: Vec<String> = self.together().collect();
+        let mut told: Vec<String> = together(&self.scene).collect();
         if !told.is_empty() {
             told.push(words::HARMLESS.get(self.scene.lang).to_owned());
         }
         told
-    }
-
-    /// Who held a lock together, in sentences.
-    fn together(&self) -> impl Iterator<Item = String> {
-        let groups = self.scene.world.holding.overlaps_by_group();
-        groups.into_iter().take(banner::GROUPS).map(|overlap| banner::overlap_sentence(&self.scene, overlap))
     }
 
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {
@@ -101,6 +72,34 @@ impl LessonView<'_> {
         let style = scene.style(Role::Accent);
         words.iter().flat_map(|words| paragraph::plain(words, width, style)).collect()
     }
+}
+
+/// The failure in sentences: its consequences in the order in which they happened, as in the banner; then who held a
+/// lock together, which is always included.
+pub fn failure(scene: &Scene<'_>, verdict: &Verdict) -> Vec<String> {
+    if verdict.outcome != Outcome::Shown {
+        return Vec::new();
+    }
+    let consequences = scene.consequences().into_iter().filter_map(|alarm| match alarm {
+        Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
+        Alarm::Oversold(oversold) => {
+            let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
+            Some(banner::oversold_sentence(scene, &oversold, (seller, &bar.value)))
+        }
+        Alarm::Holders(..) => None,
+    });
+    let told: Vec<String> = consequences.chain(together(scene)).collect();
+    if !told.is_empty() {
+        return told;
+    }
+    let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref());
+    says.map(|says| text::clean(says.get(scene.lang)).into_owned()).into_iter().collect()
+}
+
+/// Who held a lock together, in sentences.
+fn together(scene: &Scene<'_>) -> impl Iterator<Item = String> {
+    let groups = scene.world.holding.overlaps_by_group();
+    groups.into_iter().take(banner::GROUPS).map(|overlap| banner::overlap_sentence(scene, overlap))
 }
 
 /// The outcome, and how many claims hold. A failure is red even if the variant is meant to show it.

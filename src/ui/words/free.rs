@@ -83,6 +83,9 @@ pub const SAVED: Words = Words::new(
     "已存为 {}，在启动时所在的目录里。`lockstep play` 可以播放它，`lockstep export` 可以导出图片：都不需要程序和服务器。",
 );
 
+pub const ONLY_IN_FREE_PLAY: Words =
+    Words::new("That key is for free play: press {} first.", "这个键在自由模式里才有用：先按 {}。");
+
 pub const GAVE_UP: Words = Words::new("its program ended with an error", "程序因错误退出");
 
 pub const TREE: Words = Words::new("Branches", "分支树");

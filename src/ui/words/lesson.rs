@@ -195,7 +195,7 @@ pub const MORE_NODES: Words = Words::new("{} more", "还有 {} 个");
 pub const NOTIFIED: Words = Words::new("notified", "已通知");
 pub const IN_FLIGHT: Words = Words::new("in flight", "未返回");
 /// A reply in a later step than its request.
-pub const REPLIED_AT: Words = Words::new("{} at {}", "{}（{}）");
+pub const REPLIED_AT: Words = Words::new("{} at {}", "{}（{} 时）");
 pub const BLOCKED: Words = Words::new("blocked", "阻塞中");
 pub const WAITS_THERE: Words =
     Words::new("{}: the server has it and keeps it waiting", "{}：服务器已收到，正在阻塞等待");

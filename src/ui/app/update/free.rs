@@ -109,8 +109,8 @@ impl<R: Runs> App<R> {
         let here = lesson.run.playback.log().events().iter();
         let shared = here.zip(past.events()).take_while(|(one, other)| one == other).count();
         lesson.class.moves.retain(|(from, _)| *from < shared);
-        // What was saved of another branch does not keep this one.
-        lesson.kept = lesson.kept.min(shared);
+        // What was saved was another branch.
+        lesson.kept = 0;
         // The old lab is shut down first, because two labs at once compete for the machine.
         lesson.run.session = None;
         let session = self.runs.branch(&lesson.run.choice, past.clone());

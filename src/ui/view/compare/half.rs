@@ -4,7 +4,10 @@ use super::{CompareView, actor, lanes, text, time, words};
 use crate::{
     clock::ClockKind,
     log::Limit,
-    ui::{state::screen::ComparePhase, view::prelude::*},
+    ui::{
+        state::screen::ComparePhase,
+        view::{banner, prelude::*, scene::Alarm},
+    },
     world::{Overlap, World},
 };
 
@@ -76,7 +79,11 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let figure = |differs: bool| {
         if differs { style(view.called(side).1) } else { style(Role::Fresh) }
     };
-    for (name, value) in &world.counters {
+    let scene = view.scene(side);
+    let alarm = scene.as_ref().and_then(Scene::alarm);
+    let is_in_alarm =
+        |name: &str| matches!(alarm, Some(Alarm::Oversold(oversold)) if oversold.counter == name);
+    for (name, value) in world.counters.iter().filter(|(name, _)| !is_in_alarm(name)) {
         let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
         let name = words::label(name, view.context.lang);
         say(&format!("{} {value}", text::fit(name, 16)), figure(differs));
@@ -97,6 +104,8 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
             None => words::SINCE.with(view.context.lang, &[&who, &from]),
         };
         say(&span, style(Role::Danger));
+    } else if let Some(words) = scene.as_ref().and_then(banner::alarm_words) {
+        say(&words, loud);
     } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
         let mutex = |overlap: &Overlap| overlap.excess.limit == Limit::default();
         let only_mutexes = other.holding.overlaps().iter().all(mutex);

@@ -106,7 +106,9 @@ impl<'a> CompareView<'a> {
             .unwrap_or(area.height);
         // The lanes of both runs get the rows they need, as long as the verdicts keep enough.
         let wanted = [0, 1].map(|side| self.scene(side).map_or(3, |scene| lanes::rows_for_all(&scene)) + 1);
-        let room = area.height.saturating_sub(3 + difference + VERDICTS);
+        // Until then the frames of the verdicts are empty.
+        let verdicts = if self.is_at_end() { VERDICTS } else { 2 };
+        let room = area.height.saturating_sub(3 + difference + verdicts);
         let most = room / 2;
         // Rows that one half does not need go to the other.
         let before = wanted[0].min(room.saturating_sub(wanted[1].min(most))).max(2.min(most));
@@ -212,18 +214,20 @@ impl<'a> CompareView<'a> {
             let words = format!("┼{} ", time::moment(at));
             plot.write((screen, area.y), &words, area.right(), chrome, buf);
         }
-        for (x, at) in marks {
-            if let Some(screen) = plot.screen(x) {
-                // Just before the playhead there is room for the playhead's time only; the text below tells the time of
-                // the difference.
-                let words = if head.abs_diff(screen) < plot::TICK {
-                    glyphs::DIFFERENCE.to_owned()
-                } else {
-                    format!("{}{} ", glyphs::DIFFERENCE, time::moment(at))
-                };
-                let style = self.context.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
-                plot.write((screen, area.y), &words, area.right(), style, buf);
-            }
+        let mut visible: Vec<_> =
+            marks.into_iter().filter_map(|(x, at)| Some((plot.screen(x)?, at))).collect();
+        visible.sort_by_key(|(screen, _)| *screen);
+        for (n, (screen, at)) in visible.iter().enumerate() {
+            // Just before the playhead or another mark there is no room for the time; the text below tells the time of
+            // the difference.
+            let next = visible.get(n + 1).map_or(head, |(next, _)| *next);
+            let words = if next.abs_diff(*screen) < plot::TICK {
+                glyphs::DIFFERENCE.to_owned()
+            } else {
+                format!("{}{} ", glyphs::DIFFERENCE, time::moment(*at))
+            };
+            let style = self.context.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
+            plot.write((*screen, area.y), &words, area.right(), style, buf);
         }
         if let Some(x) = plot.screen(plot.head) {
             let words = format!("↑ {} ", time::moment(self.now()));

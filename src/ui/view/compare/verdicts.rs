@@ -4,7 +4,7 @@ use super::{CompareView, words};
 use crate::{
     ui::{
         state::screen::ComparePhase,
-        view::{banner, lesson::inside, paragraph, prelude::*, verdict},
+        view::{lesson::inside, paragraph, prelude::*, verdict},
     },
     verdict::{ClaimResult, Outcome},
 };
@@ -28,10 +28,7 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             let Some(scene) = view.scene(side) else { return Vec::new() };
             let mut lines: Vec<Line<'static>> = Vec::new();
             // First what went wrong and what it teaches, then the evidence.
-            if judged.outcome == Outcome::Shown
-                && let Some(overlap) = scene.world.holding.overlaps().first()
-            {
-                let failure = banner::overlap_sentence(&scene, overlap);
+            for failure in verdict::failure(&scene, judged) {
                 lines.extend(paragraph::prose(&failure, width, style(Role::Danger), view.context.theme));
             }
             let fails = |claim: &&ClaimResult| !claim.holds;
