@@ -114,6 +114,20 @@ impl Chart {
         }
     }
 
+    /// The last event up to a column and the next one, as columns and times; `head` after the last of `position` events.
+    pub fn around(
+        &self,
+        log: &Log,
+        column: u32,
+        position: usize,
+        head: (u32, LessonTime),
+    ) -> [(u32, LessonTime); 2] {
+        let known = &self.columns[..position.min(self.columns.len())];
+        let next = known.partition_point(|x| *x <= column);
+        let at = |n: usize| known.get(n).map(|x| (*x, log.events()[n].at));
+        [next.checked_sub(1).and_then(at).unwrap_or_default(), at(next).unwrap_or(head)]
+    }
+
     /// The column of an event that is about to be placed. The last event is at column `cursor` and happened at
     /// `before`.
     pub(crate) fn next_column(

@@ -78,6 +78,17 @@ pub struct Lease {
     pub to: LessonTime,
 }
 
+impl Lease {
+    /// The share that is left at a column between two events, given as columns and times: it runs out evenly between them.
+    pub fn share_left(&self, [from, to]: [(u32, LessonTime); 2], column: u32) -> f64 {
+        let whole = self.to.since(self.from).as_secs_f64().max(1e-9);
+        let at = |moment: LessonTime| (self.to.since(moment).as_secs_f64() / whole).clamp(0.0, 1.0);
+        let columns = f64::from(to.0.saturating_sub(from.0).max(1));
+        let way = f64::from(column.clamp(from.0, to.0.max(from.0)) - from.0) / columns;
+        at(from.1) + (at(to.1) - at(from.1)) * way
+    }
+}
+
 /// A change of a server's role, decided by the servers themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleChange {

@@ -288,9 +288,7 @@ impl<'a> Row<'a> {
         for x in columns.0..columns.1 {
             // On a compressed axis, a cell may begin before the moment that it shows.
             let column = plot.column(x).max(span.from.0).min(plot.head);
-            let last = span.to.map_or(plot.head, |(column, _)| column).min(plot.head);
-            let left =
-                self.left(scene, plot, (column, plot.column(x + 1).clamp(column, last.max(column))), rows);
+            let left = self.left(scene, plot, span, (column, plot.column(x + 1).max(column)), rows);
             for row in 0..rows {
                 // Eighths of the row, counted from the lowest row up.
                 let below = (rows - 1 - row) * EIGHTHS;
@@ -374,11 +372,26 @@ impl<'a> Row<'a> {
     }
 
     /// The eighths of `rows` rows that are left at column `to` of the lease that the key has at column `from`, if any.
-    /// A cell shows what is left at its end: on the logarithmic axis, one cell may stand for half of a lease.
-    fn left(&self, scene: &Scene<'_>, plot: &Plot, (from, to): (u32, u32), rows: u16) -> Option<u16> {
-        let moment = |column| scene.chart.moment(scene.log, column, plot.position, scene.display);
-        let lease = self.truth.lease_at(self.lock?, moment(from), plot.position)?;
-        let share = lease.to.since(moment(to)).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
+    /// Between two events it runs out evenly: on the logarithmic axis, the last column before an event may stand for
+    /// half of a lease.
+    fn left(
+        &self,
+        scene: &Scene<'_>,
+        plot: &Plot,
+        span: &Span,
+        (from, to): (u32, u32),
+        rows: u16,
+    ) -> Option<u16> {
+        let moment = scene.chart.moment(scene.log, from, plot.position, scene.display);
+        let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
+        let head = (plot.head, scene.display);
+        let [before, mut after] = scene.chart.around(scene.log, from, plot.position, head);
+        if let Some((column, event)) =
+            span.to.filter(|(column, event)| *event < plot.position && *column <= after.0)
+        {
+            after = (column, scene.log.time_at(event + 1));
+        }
+        let share = lease.share_left([before, after], to);
         // Rounded up, because the lease of an existing key must be visible; but never so high that it touches the row
         // above.
         #[expect(
@@ -386,7 +399,7 @@ impl<'a> Row<'a> {
             clippy::cast_sign_loss,
             reason = "a share from 0 to 1 of a screen's rows"
         )]
-        let eighths = (share.clamp(0.0, 1.0) * f64::from(rows * EIGHTHS - 1)).ceil() as u16;
+        let eighths = (share * f64::from(rows * EIGHTHS - 1)).ceil() as u16;
         Some(eighths.max(1))
     }
 }
