@@ -771,7 +771,7 @@ fn what_was_broken_is_red_in_its_step_and_not_for_ever() {
 fn red_lasts_as_long_as_it_is_wrong() {
     for (lesson, variant, wrong, after) in [
         ("setnx-without-expire", "two-commands", &[4, 10, 14, 17][..], None),
-        ("zk-leader-failover", "majority-lost", &[5, 7, 9], Some(11)),
+        ("zk-leader-failover", "majority-lost", &[7, 8, 9], Some(11)),
         ("file-lock", "holder-stops", &[8, 9], Some(11)),
         ("file-lock", "in-memory", &[10, 12], None),
         ("multi-lock", "half-held", &[5], Some(7)),
@@ -986,9 +986,8 @@ fn what_was_granted_on_an_outdated_value_is_not_told_as_if_too_little_had_been_t
 
 #[test]
 fn a_question_behind_its_stop_says_no_keys() {
-    let asks =
-        |number| at_step("fair-lock", "slow-waiter", number, (Lang::Zh, (80, 24))).shows("按 1-3 作答");
-    assert!(asks(14) && !asks(15));
+    let asks = |number| at_step("redlock", "split-vote", number, (Lang::Zh, (80, 24))).shows("按 1-3 作答");
+    assert!(asks(5) && !asks(6));
 }
 
 #[test]
