@@ -8,9 +8,12 @@
 //!
 //! Each invariant is reported once, at its first breach, and once more when that has ended. An expression about a
 //! state, or about how much of something was done, lasts until a stop at which it is false; one about what was done
-//! ends with its step.
+//! ends with its step. What a client did to another's key is reported each time.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 
@@ -162,6 +165,14 @@ impl Watch {
         for (n, invariant) in scenario.invariants.iter().enumerate() {
             let NeverPlan::That(expr) = &invariant.never else { continue };
             if self.settled[n] {
+                if is_about_others_keys(expr) && expr.is_so(facts.names(scenario)) == Ok(true) {
+                    let mut evidence = evidence(scenario, log, expr, end);
+                    evidence.retain(|event| *event >= before);
+                    if let Some(at) = evidence.last().copied() {
+                        self.found.push(Breach { invariant: n, at, evidence });
+                        self.lasting.push(n);
+                    }
+                }
                 continue;
             }
             match expr.is_so(facts.names(scenario)) {
@@ -226,6 +237,11 @@ fn is_about_state(expr: &Expr) -> bool {
     expr.mentions().calls.iter().any(|call| STATE_FUNCTIONS.contains(&&*call.function))
 }
 
+/// Whether an expression counts what clients did to keys that others had set.
+fn is_about_others_keys(expr: &Expr) -> bool {
+    expr.mentions().calls.iter().any(|call| call.function.ends_with("_by_another"))
+}
+
 /// Whether an expression compares a counter with more than zero, unlike `refused > 0`: that a bill was paid twice stays
 /// true later.
 fn is_about_amounts(scenario: &Scenario, expr: &Expr) -> bool {
@@ -248,7 +264,10 @@ fn writable<'f>(facts: &'f mut Arc<Facts>, scenario: &Scenario, log: &Log, end: 
 
 /// The first breach of every invariant that a log breaks, in the order in which they were broken.
 pub fn breaches(scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
-    Watch::new(scenario).look(scenario, log)
+    let mut found = Watch::new(scenario).look(scenario, log)?;
+    let mut seen = HashSet::new();
+    found.retain(|breach| seen.insert(breach.invariant));
+    Ok(found)
 }
 
 /// A breach as an event of the log.

@@ -402,6 +402,18 @@ impl Chart {
         }
     }
 
+    /// The first breach of each invariant.
+    pub(crate) fn first_breaches(&self) -> impl Iterator<Item = &Broken> {
+        let is_first = |n: usize, broken: &Broken| {
+            self.broken[..n].iter().all(|earlier| earlier.invariant != broken.invariant)
+        };
+        self.broken
+            .iter()
+            .enumerate()
+            .filter(move |(n, broken)| is_first(*n, broken))
+            .map(|(_, broken)| broken)
+    }
+
     /// Everything that is wrong, except too many holders.
     pub fn other_alarms(&self) -> impl Iterator<Item = &OverlapSpan> {
         let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);

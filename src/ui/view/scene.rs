@@ -149,7 +149,7 @@ impl<'a> Scene<'a> {
     /// All consequences so far except too many holders, in the order in which they happened.
     pub fn consequences(&self) -> Vec<Alarm<'a>> {
         let position = self.world.position;
-        let broken = self.chart.broken.iter().filter(|broken| broken.event() < position);
+        let broken = self.chart.first_breaches().filter(|broken| broken.event() < position);
         let broken = broken.filter_map(|broken| Some((broken.event(), self.breaks(broken)?)));
         let oversold = self.chart.oversold.as_ref().and_then(|(span, _)| {
             Some((span.from.1, Alarm::Oversold(Oversold::of(self.chart, self.world)?)))

@@ -97,6 +97,27 @@ fn who_deletes_what_another_has_set_is_found_by_command_and_reply() {
 }
 
 #[test]
+fn who_deletes_anothers_key_again_is_told_again() {
+    let (scenario, mut log) = run(&[]);
+    let mut watch = Watch::new(&scenario);
+    let mut step = |log: &mut LogBuilder| {
+        log.stop();
+        let begun = watch.advance(&scenario, log).expect("it can be evaluated");
+        let ended = watch.take_ended();
+        assert_eq!(begun.len(), ended.len(), "each ends with its step");
+        begun
+    };
+    acquires(&mut log, 1, "SET lock B-2 NX PX 3000", "OK");
+    let first = releases(&mut log, 0, 1);
+    assert_eq!(step(&mut log), [breach(DELETED, first, &[first])]);
+    acquires(&mut log, 0, "SET lock A-1 NX PX 3000", "OK");
+    assert_eq!(step(&mut log), []);
+    let second = releases(&mut log, 1, 1);
+    assert_eq!(step(&mut log), [breach(DELETED, second, &[second])]);
+    assert_eq!(breaches(&scenario, &log), Ok(vec![breach(DELETED, first, &[first])]));
+}
+
+#[test]
 fn what_never_happened_is_not_so_and_a_mistake_is_told_once() {
     let (scenario, mut log) = run(&["A.release > 0", "replies(7) == 1", "moves('release') > 1"]);
     let mut watch = Watch::new(&scenario);

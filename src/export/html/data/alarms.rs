@@ -193,7 +193,7 @@ pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<
         Some(EventKind::Breached { says, .. }) => Some(says.clone()),
         _ => None,
     };
-    let broken = source.chart.broken.iter().filter_map(says);
+    let broken = source.chart.first_breaches().filter_map(says);
     let oversold = source.chart.oversold.as_ref().and(invariant).cloned();
     let claimed = || {
         let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref())?;
