@@ -361,15 +361,23 @@ impl Harness {
         Ok(self.clients.len() * servers.len())
     }
 
+    pub(crate) fn client(&self, actor: ActorId) -> &Client {
+        &self.clients[self.client_of[actor.0 as usize]]
+    }
+
+    /// The link between an actor and a server.
+    pub(crate) fn link(&self, actor: ActorId, server: &str) -> Option<&Link> {
+        self.lab.link_control(&LinkId::new(&self.client(actor).name, server))
+    }
+
     /// Whether a reply from a server, or the news that it is lost, can reach an actor.
     pub(crate) fn reachable(&self, actor: ActorId, server: &str) -> bool {
-        let client = &self.clients[self.client_of[actor.0 as usize]];
+        let client = self.client(actor);
         let part = self.lab.kind().part_of(server);
         if part.is_ensemble() {
             return client.state == ClientState::Running && self.is_served(&client.name, part.servers());
         }
-        let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        let passes = match link.map(Link::state) {
+        let passes = match self.link(actor, server).map(Link::state) {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
             // A cut link reports the loss itself, even if its server is frozen.
             Some(LinkState::Cut) => self.refuses_at_once(server),
@@ -387,7 +395,7 @@ impl Harness {
     /// connected to, or the next living one that it will try.
     pub(crate) fn server_of<'a>(&'a self, actor: ActorId, on: Option<&'a str>) -> &'a str {
         let named = on.unwrap_or(&self.server);
-        let client = &self.clients[self.client_of[actor.0 as usize]].name;
+        let client = &self.client(actor).name;
         let member = self.lab.kind().part_of(named).is_ensemble();
         let alive = |server: &&str| self.lab.process(server).is_ok_and(|process| process.ended().is_none());
         self.lab.homes(client).filter(|_| member).find(alive).unwrap_or(named)
@@ -420,19 +428,17 @@ impl Harness {
 
     /// Whether the link between an actor and a server is delayed.
     pub(crate) fn is_delayed(&self, actor: ActorId, server: &str) -> bool {
-        let client = &self.clients[self.client_of[actor.0 as usize]];
-        let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        link.is_some_and(|link| matches!(link.state(), LinkState::Delayed(..)))
+        self.link(actor, server).is_some_and(|link| matches!(link.state(), LinkState::Delayed(..)))
     }
 
     /// Whether an actor's process is frozen.
     pub(crate) fn is_frozen(&self, actor: ActorId) -> bool {
-        self.clients[self.client_of[actor.0 as usize]].state == ClientState::Frozen
+        self.client(actor).state == ClientState::Frozen
     }
 
     /// Whether an actor's process runs.
     pub(crate) fn runs(&self, actor: ActorId) -> bool {
-        self.clients[self.client_of[actor.0 as usize]].state == ClientState::Running
+        self.client(actor).state == ClientState::Running
     }
 
     /// Whether two actors belong to the same process.
@@ -443,7 +449,7 @@ impl Harness {
     /// The master that Sentinel names when it is asked over the links of this actor's client, or `None` if no
     /// reachable Sentinel names a reachable master.
     pub(crate) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, RunError> {
-        let client = self.clients[self.client_of[actor.0 as usize]].name.clone();
+        let client = self.client(actor).name.clone();
         for sentinel in self.sentinels {
             let open = |harness: &Self, server: &str| {
                 let link = harness.lab.link_control(&LinkId::new(&client, server));

@@ -470,7 +470,7 @@ impl Director {
                 continue;
             }
             let waits = self.pending.by_op.values().filter(|pending| {
-                let client = &self.harness.clients[self.harness.client_of[pending.actor.0 as usize]];
+                let client = self.harness.client(pending.actor);
                 client.name == id.from
                     && client.state == ClientState::Running
                     && pending.server == id.to
