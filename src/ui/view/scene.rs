@@ -125,9 +125,7 @@ impl<'a> Scene<'a> {
     /// The lock with the most holders, if they are too many.
     fn overlap_in_progress(&self) -> Option<(Excess, &'a str)> {
         let holding = &self.world.holding;
-        let open = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
-        let worst = open.max_by_key(|overlap| holding.holders(&overlap.lock).count())?;
-        Some((holding.worst()?, &worst.lock))
+        Some((holding.worst()?, &holding.widest()?.lock))
     }
 
     fn overlap_now(&self, lock: &str) -> Option<&'a Overlap> {
