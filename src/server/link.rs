@@ -314,15 +314,6 @@ impl Link {
         });
     }
 
-    /// Discards held data and closes its connections: a held reply is lost for good, and its client learns only that
-    /// the connection broke. New connections pass.
-    pub fn discard(&self) {
-        self.orders.send_modify(|orders| {
-            orders.state = LinkState::Open;
-            orders.generation += 1;
-        });
-    }
-
     /// Waits until a reply to each request has passed. Returns false if one is missing after a second of real time: the server
     /// may be busy, or the request may block in it.
     pub fn answered(&self) -> impl Future<Output = bool> + use<> {
@@ -333,13 +324,8 @@ impl Link {
         }
     }
 
-    /// Resolves when the link holds data in this direction. The server has then done what a held reply reports: losing
-    /// a reply needs no guess about how long the server takes.
-    pub async fn holds(&self, way: Direction) {
-        self.holds_on(1, way).await;
-    }
-
-    /// As [`Link::holds`], for at least this many connections.
+    /// Resolves when the link holds data of at least this many connections in this direction. The server has then done
+    /// what a held reply reports: losing a reply needs no guess about how long the server takes.
     pub fn holds_on(&self, connections: usize, way: Direction) -> impl Future<Output = ()> + use<> {
         let mut holding = self.holding.subscribe();
         let holds = move |now: &Holding| {

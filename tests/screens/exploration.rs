@@ -14,6 +14,7 @@ use lockstep::{
             ShortestSoFar, StateGraph, StateNode, StateStep, Stuck, StuckOrders, Whereabouts,
         },
         race::{Invariant, LockFate, Outcome},
+        session::Failure,
     },
     text::{Lang, Text},
     ui::app::Mode,
@@ -654,13 +655,13 @@ fn what_cannot_be_explored_says_why() {
     for (lang, title) in [(Lang::En, "✗ This cannot be explored"), (Lang::Zh, "✗ 无法穷举")] {
         let mut stand = Stand::catalogue(lang, (80, 24));
         stand.press('X');
-        stand.batch_update(BatchUpdate::Failed {
+        stand.batch_update(BatchUpdate::Failed(Failure {
             message: text(
                 "about 1e12 orders at 3200 a second would take 3616 days; choose fewer moves",
                 "大约有 1e12 种顺序，要跑 3616 天；请减少步数",
             ),
             server: false,
-        });
+        }));
         assert!(stand.shows(title) && stand.shows("3616"), "{:#?}", stand.rows());
         stand.press('-');
         assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(23));

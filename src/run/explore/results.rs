@@ -86,7 +86,6 @@ pub struct BrokenInvariant {
     pub invariant: usize,
     /// Its source text in the lesson.
     pub name: String,
-    pub orders: u128,
     /// The shortest order that breaks it, confirmed.
     pub shortest: Option<CarriedOut>,
     /// Why that order breaks it, or from where on that was unavoidable.
@@ -215,7 +214,6 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         invariant,
         name: name(invariant),
         why: None,
-        orders: found.by_invariant.get(&invariant).copied().unwrap_or(0),
         shortest: None,
         unavoidable: found.unavoidable.get(&invariant).copied(),
         choices: choices(&order),

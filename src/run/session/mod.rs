@@ -25,7 +25,7 @@ pub(crate) mod throttle;
 pub(crate) mod time;
 
 pub use error::{NotTrusted, RunError};
-pub use handle::{Command, Session, Update};
+pub use handle::{Command, Failure, Session, Update};
 pub use live::{branch, open};
 pub use replay::replay;
 pub(crate) use story::{RunReport, run_story};

@@ -200,7 +200,7 @@ pub struct App<R> {
 
 impl<R: Runs> App<R> {
     pub fn new(catalogue: Catalogue, runs: R, options: &AppOptions) -> Self {
-        let kept = &options.progress.progress().screen;
+        let kept = &options.progress.get().screen;
         let mut app = Self {
             catalogue,
             runs,
@@ -360,7 +360,7 @@ impl<R: Runs> App<R> {
             return;
         }
         let LessonChoice { id, variant } = &lesson.run.choice;
-        let before = self.progress.progress().of(id, variant).unwrap_or_default();
+        let before = self.progress.get().of(id, variant).unwrap_or_default();
         // A run without predictions keeps the earlier score.
         let (right, asked) = match score.asked {
             0 => (before.right, before.asked),
@@ -389,7 +389,7 @@ impl<R: Runs> App<R> {
         let LessonChoice { id, variant } = lesson.run.choice.clone();
         let over = lesson.run.done().0.is_some();
         let left = (!over).then_some(Left { variant, item });
-        if self.progress.progress().left.get(&id) != left.as_ref() {
+        if self.progress.get().left.get(&id) != left.as_ref() {
             self.keep(|progress| match &left {
                 Some(left) => drop(progress.left.insert(id.clone(), left.clone())),
                 None => drop(progress.left.remove(&id)),
@@ -453,7 +453,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn mark_tried(&mut self, action: &'static str) {
-        if !self.progress.progress().tried.contains(action) {
+        if !self.progress.get().tried.contains(action) {
             self.keep(|progress| {
                 progress.tried.insert(action.to_owned());
             });

@@ -291,7 +291,7 @@ impl Outcomes {
                 self.batch = None;
                 (exploration.found, exploration.broken) = (Some(found), None);
             }
-            (Some(BatchUpdate::Failed { message, server }), _) => self.fail(Failure { message, server }),
+            (Some(BatchUpdate::Failed(failure)), _) => self.fail(failure),
             (None, _) => self.fail(Failure::silent()),
             // A source never sends updates of the other kind.
             (Some(_), _) => {}
