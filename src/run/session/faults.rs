@@ -6,7 +6,8 @@ use futures::{FutureExt as _, future::BoxFuture};
 
 use super::{
     RunError,
-    harness::{Client, ClientState, Harness},
+    client::{Client, ClientState},
+    harness::Harness,
 };
 use crate::{
     client::protocol::Request,
