@@ -38,8 +38,6 @@ pub struct Control {
 pub struct Finding {
     pub explored: Explored,
     pub invariants: Vec<Invariant>,
-    /// Why the shortest order that goes wrong does so, if its log says so.
-    pub why: Option<Text>,
 }
 
 #[derive(Debug)]
@@ -198,11 +196,9 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
             () = updates.closed() => return,
         };
         let last = match found {
-            Ok(explored) => BatchUpdate::Found(Box::new(Finding {
-                why: explored.why.clone(),
-                invariants: race::invariants(&scenario),
-                explored,
-            })),
+            Ok(explored) => {
+                BatchUpdate::Found(Box::new(Finding { invariants: race::invariants(&scenario), explored }))
+            }
             Err(ExploreError::Engine(error)) => BatchUpdate::Failed((&error).into()),
             Err(error) => BatchUpdate::Failed(Failure { message: error_text(&error), server: false }),
         };

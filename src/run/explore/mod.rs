@@ -195,7 +195,6 @@ pub async fn explore(
             (explored.each, explored.stuck) = (each, stuck);
         }
         explored.shortest = explored.each.first().and_then(|broken| broken.shortest.clone());
-        explored.why = explored.each.first().and_then(|broken| broken.why.clone());
         explored.each.sort_by_key(|broken| broken.invariant);
     }
     explored.wall = began.elapsed();

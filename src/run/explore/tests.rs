@@ -199,6 +199,11 @@ impl Explorer for Model {
     }
 }
 
+/// The shortest order that breaks an invariant.
+fn shortest(found: &Found) -> Option<Vec<Pick>> {
+    found.shortest_of.values().min_by(|one, other| search::by_length(one, other)).cloned()
+}
+
 fn whole(model: &Model, prune: bool) -> Found {
     let mut model = model.clone();
     let root = model.begin().expect("begins");
@@ -285,8 +290,8 @@ proptest! {
         prop_assert_eq!(all.violations, pruned.violations);
         prop_assert_eq!(&all.by_invariant, &pruned.by_invariant);
         prop_assert_eq!(&all.outcomes, &pruned.outcomes);
-        prop_assert_eq!(&all.shortest, &pruned.shortest);
-        let length = all.shortest.map(|order| order.iter().filter(|pick| **pick != Pick::Timer).count());
+        prop_assert_eq!(shortest(&all), shortest(&pruned));
+        let length = shortest(&all).map(|order| order.iter().filter(|pick| **pick != Pick::Timer).count());
         prop_assert_eq!(length, soonest(&model));
     }
 
@@ -295,7 +300,7 @@ proptest! {
     #[test]
     fn the_last_chance_is_where_not_all_goes_wrong(programs in programs(), moves in 1..9_usize, crash in any::<bool>()) {
         let mut model = Model { programs, moves, crash };
-        let Some(order) = whole(&model, true).shortest else { return Ok(()) };
+        let Some(order) = shortest(&whole(&model, true)) else { return Ok(()) };
         let wrong = |found: &Found| found.violations;
         let last = search::unavoidable(&mut model, &order, true, &wrong, &|| false).expect("searches");
         let mut node = model.begin().expect("begins");

@@ -73,7 +73,7 @@ impl Graph {
         for invariant in bits(broken) {
             found.by_invariant.entry(invariant).or_default();
             let Some((order, path)) = self.shortest(space, &sorted, 1 << invariant)? else { continue };
-            found.offer(invariant, order);
+            found.shortest_of.insert(invariant, order);
             let is_wrong = |state: usize| space.broken(self.states.get(state)) & (1 << invariant) != 0;
             let last = self.unavoidable(&sorted, is_wrong, &path, complete);
             found.unavoidable.extend(last.map(|last| (invariant, last)));
