@@ -196,8 +196,7 @@ fn show(global: &Global, scenario: &Scenario, runs: impl Runs) -> Result<u8, Fai
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
         let mut app = App::new(Catalogue::new(vec![entry]), runs, &app_options);
-        let ended = app::run(&mut *screen.terminal, terminal::input()?, &mut app).await;
-        ended.map_err(|error| Failure::usage(error.to_string()))
+        Ok(app::run(&mut *screen.terminal, terminal::input()?, &mut app).await?)
     })?;
     Ok(play::exit_code(ended))
 }

@@ -169,9 +169,7 @@ pub(crate) fn play(
         if let Some(class) = class {
             app = app.with_class(class);
         }
-        app::run(&mut *screen.terminal, terminal::input()?, &mut app)
-            .await
-            .map_err(|error| Failure::usage(error.to_string()))
+        Ok(app::run(&mut *screen.terminal, terminal::input()?, &mut app).await?)
     })?;
     Ok(exit_code(ended))
 }

@@ -106,6 +106,18 @@ pub enum Mode {
     Ending,
 }
 
+impl Mode {
+    /// The catalogue entry on the screen, if a lesson is.
+    pub(crate) fn entry(&self) -> Option<usize> {
+        match self {
+            Self::Learning(lesson) => Some(lesson.entry),
+            Self::Comparing(comparison) => Some(comparison.entry),
+            Self::Outcomes(screen) => Some(screen.entry),
+            Self::Browsing | Self::Ending => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Lesson {
     pub(crate) entry: usize,

@@ -140,15 +140,15 @@ const NAMED: usize = 4;
 /// Names in a sentence: `A, B and C`. Of many, the first ones and the number of the others.
 pub fn listed(names: impl ExactSizeIterator<Item = String>, lang: Lang) -> String {
     let more = names.len().saturating_sub(NAMED);
-    let mut named: Vec<String> = names.take(NAMED).collect();
+    let mut listed: Vec<String> = names.take(NAMED).collect();
     let last = match more {
-        0 => named.pop().unwrap_or_default(),
+        0 => listed.pop().unwrap_or_default(),
         more => MORE_NODES.with(lang, &[&more.to_string()]),
     };
-    if named.is_empty() {
+    if listed.is_empty() {
         last
     } else {
-        format!("{}{}{last}", named.join(LISTED.get(lang)), LAST_LISTED.get(lang))
+        format!("{}{}{last}", listed.join(LISTED.get(lang)), LAST_LISTED.get(lang))
     }
 }
 const HELD_TOGETHER: Words = Words::new(
