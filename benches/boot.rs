@@ -27,8 +27,8 @@ fn scenario(lesson: &str, variant: &str) -> Scenario {
 
 async fn until(session: &mut Session, wanted: impl Fn(&Update) -> bool) {
     while let Some(update) = session.updates.recv().await {
-        if let Update::Failed { message, .. } = &update {
-            panic!("{}", message.en);
+        if let Update::Failed(why) = &update {
+            panic!("{}", why.message.en);
         }
         if wanted(&update) {
             return;
@@ -82,7 +82,7 @@ fn branches(criterion: &mut Criterion) {
             match session.updates.recv().await.expect("the run goes on") {
                 Update::Events(events) => past.extend(events),
                 Update::Stepped { .. } => steps += 1,
-                Update::Failed { message, .. } => panic!("{}", message.en),
+                Update::Failed(why) => panic!("{}", why.message.en),
                 _ => {}
             }
         }
@@ -168,7 +168,7 @@ fn jump(criterion: &mut Criterion) {
                                     });
                                 }
                                 Update::Stepped { .. } => break,
-                                Update::Failed { message, .. } => panic!("{}", message.en),
+                                Update::Failed(why) => panic!("{}", why.message.en),
                                 _ => {}
                             }
                         }

@@ -19,7 +19,7 @@ use crate::{
         attach::{self, Attached, PROGRAMS, Recorded, RunFiles},
     },
     text::Text,
-    ui::app::{self, AppOptions, Ended, terminal},
+    ui::app::{self, App, AppOptions, terminal},
     ui::{
         state::catalogue::{Catalogue, CatalogueEntry, VariantPlan},
         theme::Theme,
@@ -195,13 +195,8 @@ fn show(global: &Global, scenario: &Scenario, runs: impl Runs) -> Result<u8, Fai
     };
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
-        let catalogue = Catalogue::new(vec![entry]);
-        let ended = app::run(&mut *screen.terminal, terminal::input()?, catalogue, runs, app_options).await;
-        ended.map_err(|error| Failure::usage(error.to_string()))
+        let mut app = App::new(Catalogue::new(vec![entry]), runs, &app_options);
+        Ok(app::run(&mut *screen.terminal, terminal::input()?, &mut app).await?)
     })?;
-    Ok(match ended {
-        Ended::Quit | Ended::InputOver => OK,
-        // As a shell reports a program that a signal ended.
-        Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
-    })
+    Ok(play::exit_code(ended))
 }

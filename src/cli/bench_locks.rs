@@ -2,7 +2,7 @@
 
 mod faults;
 
-use std::{io::Write as _, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, builder::PossibleValuesParser};
 use serde_json::{Value, json};
@@ -144,8 +144,7 @@ pub(crate) fn bench_locks(global: &Global, args: &BenchArgs) -> Result<u8, Failu
             legend,
         });
         let page = export::measured::page(&report, section.as_ref(), (global.lang(), global.theme()));
-        let written = output.write(|out| out.write_all(page.as_bytes()));
-        written.map_err(|error| Failure::of_file(words::NO_PICTURE, path, &error))?;
+        output::write(&output, path, &page)?;
     }
     if !global.json && !rows.is_empty() {
         for line in measured::report(&report, WIDE, Theme::default()) {

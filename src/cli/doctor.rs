@@ -3,7 +3,7 @@
 
 use super::{
     Failure, Global, OK, SERVER,
-    interrupt::{self, interrupted},
+    interrupt::{self, unless_interrupted},
     print, words,
 };
 use serde_json::json;
@@ -42,18 +42,12 @@ pub(crate) fn doctor(global: &Global, install: bool, with: &[Language], yes: boo
         }
     }
     interrupt::listen(lang);
-    let report = super::block_on(async {
-        let work = async {
-            if install {
-                prepare(&options).await;
-            }
-            report(&options).await
-        };
-        tokio::select! {
-            report = work => Ok(report),
-            signal = interrupted() => Err(Failure::interrupted(signal)),
+    let report = super::block_on(unless_interrupted(async {
+        if install {
+            prepare(&options).await;
         }
-    })?;
+        Ok(report(&options).await)
+    }))?;
     let missing = options.installed.missing(&libraries, &options.search);
     if global.json {
         let mut json = serde_json::to_value(&report).unwrap_or_default();

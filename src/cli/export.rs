@@ -1,9 +1,6 @@
 //! `lockstep export`: writes pictures of runs to files.
 
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -108,8 +105,7 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
     let text = export::export(&finished, format, args.at, &look).map_err(Failure::usage)?;
     match output {
         Some((path, output)) => {
-            let written = output.write(|out| out.write_all(text.as_bytes()));
-            written.map_err(|error| Failure::of_file(words::NO_PICTURE, path, &error))?;
+            output::write(&output, path, &text)?;
             if global.json {
                 let done = json!({
                     "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format,

@@ -17,7 +17,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{INTERRUPTED, print, words};
+use super::{Failure, INTERRUPTED, print, words};
 use crate::{lab, signals::Signals, text::Lang};
 
 /// How long a command may take to end by itself after a signal, in real time.
@@ -88,6 +88,16 @@ pub(crate) async fn interrupted() -> &'static str {
         Some(name) => name,
         // Its sender is never dropped.
         None => std::future::pending().await,
+    }
+}
+
+/// What some work results in, unless this program is asked to end first.
+pub(crate) async fn unless_interrupted<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        done = work => done,
+        signal = interrupted() => Err(Failure::interrupted(signal)),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `lockstep interview`: the questions of interviewers, asked on the screen or written to a file.
 
 use std::{
-    io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,7 +10,7 @@ use serde_json::json;
 
 use super::{
     Failure, Global, OK,
-    interrupt::{self, interrupted},
+    interrupt::{self, unless_interrupted},
     output, play, print, words,
 };
 use crate::{
@@ -160,8 +159,7 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
     let Some(path) = &args.output else { return print::document(&text).map(|()| OK) };
     let ours = |there: &Path| output::beginning(there).starts_with(mark);
     let file = output::claim(global, path, args.force, "interview.txt", ours)?;
-    let written = file.write(|out| out.write_all(text.as_bytes()));
-    written.map_err(|error| Failure::of_file(words::NO_PICTURE, path, &error))?;
+    output::write(&file, path, &text)?;
     Ok(OK)
 }
 
@@ -173,10 +171,7 @@ fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Fail
     super::block_on(async {
         let mut questions = exam.begin();
         for _ in 0..count {
-            let question = tokio::select! {
-                question = questions.recv() => question.transpose()?,
-                signal = interrupted() => return Err(Failure::interrupted(signal)),
-            };
+            let question = unless_interrupted(async { Ok(questions.recv().await.transpose()?) }).await?;
             let Some(ExamQuestion { scenario, order, safe, why, .. }) = question else { break };
             let order: Vec<&str> = order.iter().map(|made| made.get(global.lang())).collect();
             print::json(&json!({

@@ -56,7 +56,7 @@ use crate::{
     recording::{self, RecordingError, carried::NotCarried},
     run::session::RunError,
     text::{Lang, Text, Words, both},
-    ui::{state::user_file::UserFile, theme::ThemeName},
+    ui::{app::AppError, state::user_file::UserFile, theme::ThemeName},
 };
 
 /// Every claim held.
@@ -298,6 +298,12 @@ impl From<RunError> for Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         RunError::from(error).into()
+    }
+}
+
+impl From<AppError> for Failure {
+    fn from(error: AppError) -> Self {
+        Self::usage(error.to_string())
     }
 }
 

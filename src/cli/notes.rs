@@ -3,12 +3,12 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Failure, Global, OK, interrupt, print, words};
+use super::{Failure, Global, OK, interrupt, play, print, words};
 use crate::{
     lesson::{Loaded, Scenario},
     signals,
     ui::{
-        app::{self, Ended, follow, terminal},
+        app::{follow, terminal},
         state::playing::{self, Playing},
         theme::Theme,
     },
@@ -95,13 +95,9 @@ fn follow(global: &Global) -> Result<u8, Failure> {
     let look = (global.settings.keys.clone(), global.lang(), Theme::from_env(global.theme()));
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
-        let followed = follow::follow(&mut *screen.terminal, terminal::input()?, playing_now, look).await;
-        followed.map_err(|error: app::AppError| Failure::usage(error.to_string()))
+        Ok(follow::follow(&mut *screen.terminal, terminal::input()?, playing_now, look).await?)
     })?;
-    Ok(match ended {
-        Ended::Quit | Ended::InputOver => OK,
-        Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
-    })
+    Ok(play::exit_code(ended))
 }
 
 /// Prints a line for every step, until a signal ends it.

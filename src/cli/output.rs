@@ -1,7 +1,10 @@
 //! The files that a command will write: checked before the first server starts, and never overwritten without
 //! asking.
 
-use std::{io::Read as _, path::Path};
+use std::{
+    io::{Read as _, Write as _},
+    path::Path,
+};
 
 use super::{Failure, Global, print, words};
 use crate::{
@@ -34,6 +37,12 @@ pub(crate) fn claim(
     }
     output.check_writable().map_err(refused)?;
     Ok(output)
+}
+
+/// Writes the text of a file that was claimed.
+pub(crate) fn write(file: &Output, path: &Path, text: &str) -> Result<(), Failure> {
+    let written = file.write(|out| out.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::of_file(words::NO_PICTURE, path, &error))
 }
 
 /// The beginning of a file as text, or an empty text if it cannot be read.

@@ -135,7 +135,7 @@ pub(crate) fn play(
     let (reviews, unreviewed) = ReviewStore::open();
     // What was chosen on the screen the last time, unless the command line or the configuration says
     // otherwise.
-    let kept = &progress.progress().screen;
+    let kept = &progress.get().screen;
     let theme = kept.theme.as_deref().and_then(|name| name.parse().ok());
     let app_options = AppOptions {
         lang: global.lang.or(global.settings.lang).or(kept.lang).unwrap_or_else(Lang::from_env),
@@ -169,14 +169,12 @@ pub(crate) fn play(
         if let Some(class) = class {
             app = app.with_class(class);
         }
-        app::run_app(&mut *screen.terminal, terminal::input()?, &mut app)
-            .await
-            .map_err(|error| Failure::usage(error.to_string()))
+        Ok(app::run(&mut *screen.terminal, terminal::input()?, &mut app).await?)
     })?;
     Ok(exit_code(ended))
 }
 
-fn exit_code(ended: Ended) -> u8 {
+pub(crate) fn exit_code(ended: Ended) -> u8 {
     match ended {
         Ended::Quit | Ended::InputOver => OK,
         // As a shell reports a program that a signal ended.

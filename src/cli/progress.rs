@@ -29,7 +29,7 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
     if let Some(trouble) = &trouble {
         print::complain(&words_of(trouble, lang));
     }
-    let progress = store.progress();
+    let progress = store.get();
     if global.json {
         for (lesson, variants) in &progress.lessons {
             for (variant, Record { finished, outcome, right, asked, solved }) in variants {

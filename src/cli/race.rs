@@ -96,9 +96,13 @@ async fn run(
                 report.add(race);
                 meter.show(|spent| progress(scenario, report, spent, global.lang()));
             }
-            (Some(BatchUpdate::Failed { message, server }), _) => {
+            (Some(BatchUpdate::Failed(why)), _) => {
                 batch.end().await;
-                return Err(if server { Failure::server(message) } else { Failure::usage(message) });
+                return Err(if why.server {
+                    Failure::server(why.message)
+                } else {
+                    Failure::usage(why.message)
+                });
             }
             (Some(_), _) => {}
             // A batch ends only when it is told to, or after it has reported a failure.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     Failure, Global, NOT_SHOWN, OK, SERVER, USAGE,
-    interrupt::{self, interrupted},
+    interrupt::{self, unless_interrupted},
     millis, output, print, words,
 };
 use crate::{
@@ -228,17 +228,14 @@ async fn report(
         let began = Instant::now();
         return Ok(RunReport::of(scenario, carried::open(scenario)?.log, began));
     }
-    let run = async {
+    unless_interrupted(Box::pin(async {
         let mut report = session::run_story(scenario, options, global.seed).await?;
         if proves {
             explore_claim::prove(scenario, options, &mut report).await?;
         }
         Ok(report)
-    };
-    tokio::select! {
-        report = run => report,
-        signal = interrupted() => Err(Failure::interrupted(signal)),
-    }
+    }))
+    .await
 }
 
 pub(crate) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {

@@ -2,8 +2,7 @@
 //! recorded runs.
 
 use std::{
-    fs,
-    io::{self, Write as _},
+    fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::mpsc::{self, Receiver},
@@ -191,12 +190,9 @@ fn keep(
         let (page, listed) = class_page(&run, params.clone(), look).map_err(Failure::usage)?;
         let variant = run.entry.variants.get(run.variant).map_or("", |variant| &variant.name);
         let (file, output) = free_name(folder, &format!("{}-{variant}", run.entry.id))?;
-        let failed = |error| Failure::of_file(words::NO_PICTURE, &folder.join(&file), &error);
-        output.write(|out| out.write_all(page.as_bytes())).map_err(failed)?;
+        output::write(&output, &folder.join(&file), &page)?;
         kept.push(ClassPage { file, ..listed });
-        let list = class_index(&kept, look);
-        let failed = |error| Failure::of_file(words::NO_PICTURE, &folder.join(INDEX), &error);
-        index.write(|out| out.write_all(list.as_bytes())).map_err(failed)?;
+        output::write(index, &folder.join(INDEX), &class_index(&kept, look))?;
     }
     Ok(kept.len())
 }

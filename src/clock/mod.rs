@@ -96,7 +96,7 @@ pub enum ClockError {
 ///
 /// Processes join it through [`LessonClock::env`]. Until the first change they see the machine's monotonic and calendar
 /// time, from then on the clock's own. A process on a controlled clock keeps the page mapped, so the directory given to
-/// [`LessonClock::controlled`] may be removed at any time, but its files must never be truncated.
+/// [`LessonClock::with_library_in`] may be removed at any time, but its files must never be truncated.
 ///
 /// **Architecture Invariant:** lesson time never goes back, neither here nor in any process, whatever is called in
 /// whatever order. Only a skew, by design, can set one server's calendar clock back.
@@ -137,14 +137,9 @@ impl LessonClock {
         !preload::LIBRARY.is_empty()
     }
 
-    /// Makes a controlled clock, running at [`Rate::NORMAL`]. Its library and its page are written to `dir`, which
-    /// should be private to this user: anyone who can write there can run code in the servers.
-    pub fn controlled(dir: &Path) -> Result<Self, ClockError> {
-        Self::with_library_in(dir, dir)
-    }
-
-    /// As [`LessonClock::controlled`], with the library in a directory of its own: `dir` may then have any name, and be
-    /// on a file system mounted without permission to execute.
+    /// Makes a controlled clock, running at [`Rate::NORMAL`]. Its page and its library are written to these directories,
+    /// which should be private to this user: anyone who can write there can run code in the servers. `dir` may have any
+    /// name, and be on a file system mounted without permission to execute; the library's directory may not.
     pub fn with_library_in(dir: &Path, library: &Path) -> Result<Self, ClockError> {
         if !Self::supported() {
             return Err(ClockError::Unsupported);

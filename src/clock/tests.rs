@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 fn controlled() -> (TempDir, LessonClock) {
     let dir = tempfile::tempdir().expect("a directory");
-    let clock = LessonClock::controlled(dir.path()).expect("a clock");
+    let clock = LessonClock::with_library_in(dir.path(), dir.path()).expect("a clock");
     (dir, clock)
 }
 
@@ -217,7 +217,8 @@ fn servers_do_not_wait_for_the_disk_and_programs_of_users_do() {
 #[test]
 fn a_directory_has_one_clock() {
     let (dir, _clock) = controlled();
-    let second = LessonClock::controlled(dir.path()).expect_err("the first one's processes have its page");
+    let second = LessonClock::with_library_in(dir.path(), dir.path())
+        .expect_err("the first one's processes have its page");
     assert!(matches!(second, ClockError::File { .. }), "{second}");
 }
 
@@ -226,7 +227,7 @@ fn a_directory_that_cannot_be_preloaded_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let spaced = dir.path().join("my lessons");
     fs::create_dir(&spaced).expect("a directory");
-    let error = LessonClock::controlled(&spaced).expect_err("the linker would split it");
+    let error = LessonClock::with_library_in(&spaced, &spaced).expect_err("the linker would split it");
     assert!(error.to_string().contains("TMPDIR"), "{error}");
 }
 

@@ -19,7 +19,7 @@ use crate::{
             screen::{DiagramKind, Form, Motion, Overlay, RunPhase, Scrolls},
         },
         theme::{Environment, Theme, ThemeName},
-        view::{self, LessonView, Scene, Screen},
+        view::{self, Context, LessonView, Scene, Screen},
     },
     world::World,
 };
@@ -115,22 +115,15 @@ impl<'a> Renderer<'a> {
         self.programs.advance(&self.log);
         let scrolls = Scrolls::default();
         let predictions = Predictions::new(self.look.questions);
+        let context = Context { keys: &self.keys, theme: self.theme, lang: self.look.lang };
         let view = LessonView {
             scene: Scene {
-                log: &self.log,
-                world: &self.world,
-                chart: &self.chart,
                 display: moment.display,
-                theme: self.theme,
-                lang: self.look.lang,
                 // Without a flight nothing is in motion: all messages have arrived.
                 flight: flight.map(|_| InFlight { flight, forward: true }),
-                expanded: false,
                 whole: moment.end,
                 seen: self.log.len(),
-                sequence: &self.sequence,
-                keys: &self.keys,
-                selected: None,
+                ..Scene::still(&self.log, &self.world, (&self.chart, &self.sequence), context)
             },
             form: if self.look.presenting { Form::Presenting } else { Form::Panes },
             presented: None,

@@ -8,5 +8,5 @@ pub const MARK: &str = svg::FONTS;
 
 pub fn picture(run: &Finished, moment: ResolvedMoment, look: &Look) -> String {
     let buffer = Renderer::new(run, look).draw(moment, Motion::Paused, None);
-    svg::titled(&buffer, run.title().get(look.lang))
+    svg::picture(&buffer, run.title().get(look.lang))
 }

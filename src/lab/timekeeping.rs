@@ -107,8 +107,7 @@ impl Lab {
     async fn obeys_clock(&self, server: &crate::server::boot::Server) -> Result<bool, LabError> {
         for _ in 0..TRIES {
             let before = self.clock.now();
-            let seen = super::retry_while_stopped(server, || server.observer.unix_millis()).await;
-            let Some(seen) = seen.map_err(|error| super::unreadable(server, &error))? else {
+            let Some(seen) = super::observing::read(server, || server.observer.unix_millis()).await? else {
                 return Ok(true);
             };
             let after = self.clock.now();

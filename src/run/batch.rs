@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 use super::{
     explore::{Bounds, ExploreError, Explored, Progress, ShortestSoFar, estimated_time, explore},
     race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
-    session::{RunError, story::span},
+    session::{Failure, RunError, story::span},
 };
 use crate::{
     lab::LabOptions,
@@ -38,8 +38,6 @@ pub struct Control {
 pub struct Finding {
     pub explored: Explored,
     pub invariants: Vec<Invariant>,
-    /// Why the shortest order that goes wrong does so, if its log says so.
-    pub why: Option<Text>,
 }
 
 #[derive(Debug)]
@@ -52,13 +50,8 @@ pub enum BatchUpdate {
     Progress(Progress, Vec<ShortestSoFar>),
     /// The search has ended or was stopped. No update follows.
     Found(Box<Finding>),
-    /// The batch failed: what happened, why, and what to do. No update follows.
-    Failed {
-        message: Text,
-        /// Whether a server is missing or failed, so that a fresh start may help, rather than the lesson
-        /// being wrong.
-        server: bool,
-    },
+    /// No update follows.
+    Failed(Failure),
 }
 
 /// A running batch. Dropping it ends the current run, its clients and its servers.
@@ -83,7 +76,7 @@ impl Batch {
         let (control, _) = watch::channel(control);
         let (sender, updates) = mpsc::channel(1);
         // There is room for one update.
-        let _ = sender.try_send(BatchUpdate::Failed { message, server: false });
+        let _ = sender.try_send(BatchUpdate::Failed(Failure { message, server: false }));
         Self { control, updates }
     }
 }
@@ -99,7 +92,7 @@ pub fn races(scenario: Scenario, options: LabOptions, seed: u64, races: u64) -> 
     tokio::spawn(async move {
         let worker = RaceWorker { scenario, options, seed, wanted, updates };
         if let Err(error) = Box::pin(worker.work()).await {
-            worker.send(BatchUpdate::Failed { message: error.text(), server: error.is_server() }).await;
+            worker.send(BatchUpdate::Failed((&error).into())).await;
         }
     });
     Batch { control, updates: receiver }
@@ -203,15 +196,11 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
             () = updates.closed() => return,
         };
         let last = match found {
-            Ok(explored) => BatchUpdate::Found(Box::new(Finding {
-                why: explored.why.clone(),
-                invariants: race::invariants(&scenario),
-                explored,
-            })),
-            Err(error) => BatchUpdate::Failed {
-                server: matches!(&error, ExploreError::Engine(error) if error.is_server()),
-                message: error_text(&error),
-            },
+            Ok(explored) => {
+                BatchUpdate::Found(Box::new(Finding { invariants: race::invariants(&scenario), explored }))
+            }
+            Err(ExploreError::Engine(error)) => BatchUpdate::Failed((&error).into()),
+            Err(error) => BatchUpdate::Failed(Failure { message: error_text(&error), server: false }),
         };
         let _ = updates.send(last).await;
     }));

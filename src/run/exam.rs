@@ -211,22 +211,13 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
 
 /// The moves with the commands that were sent, without the replies.
 fn commands(moves: Vec<String>, log: &Log) -> Vec<String> {
-    let events = log.events();
-    let actors = events.iter().find_map(|event| match &event.kind {
-        EventKind::LabReady { actors, .. } => Some(actors.as_slice()),
+    let sent = log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Sent { actor, label, command, .. } => {
+            Some((format!("{}.{label}", log.name(*actor)), command.to_string()))
+        }
         _ => None,
     });
-    let name =
-        |actor: usize| actors.and_then(|actors| actors.get(actor)).map_or("", |actor| actor.name.as_str());
-    let mut sent: Vec<(String, String)> = events
-        .iter()
-        .filter_map(|event| match &event.kind {
-            EventKind::Sent { actor, label, command, .. } => {
-                Some((format!("{}.{label}", name(actor.0 as usize)), command.to_string()))
-            }
-            _ => None,
-        })
-        .collect();
+    let mut sent: Vec<(String, String)> = sent.collect();
     let with_command = |mut words: String| {
         if let Some(at) = sent.iter().position(|(label, _)| *label == words) {
             let (_, command) = sent.remove(at);

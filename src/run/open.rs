@@ -18,7 +18,7 @@ use crate::{
         batch::{self, Batch, Control},
         exam::{Exam, Questions},
         explore::Bounds,
-        session::{self, Session, Update},
+        session::{self, Failure, Session, Update},
     },
     text::{Text, Words},
     verdict::{self, why},
@@ -278,6 +278,6 @@ pub(super) fn save(scenario: &Scenario, log: &Log) -> Result<PathBuf, Text> {
 pub(super) fn failed(message: impl Into<Text>) -> Session {
     let (commands, _) = mpsc::unbounded_channel();
     let (sender, updates) = mpsc::unbounded_channel();
-    let _ = sender.send(Update::Failed { message: message.into(), server: false });
+    let _ = sender.send(Update::Failed(Failure { message: message.into(), server: false }));
     Session { commands, updates }
 }

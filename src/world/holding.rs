@@ -121,13 +121,15 @@ impl Holding {
         self.locks.values().filter_map(Lock::excess).max_by_key(|excess| excess.holders)
     }
 
+    /// The overlap now with the most holders.
+    pub fn widest(&self) -> Option<&Overlap> {
+        let open = self.overlaps.iter().filter(|overlap| overlap.end.is_none());
+        open.max_by_key(|overlap| self.holders(&overlap.lock).count())
+    }
+
     /// Whether a lock has too many holders now.
     pub fn is_exceeded(&self, lock: &str) -> bool {
         self.locks.get(lock).is_some_and(|lock| lock.excess().is_some())
-    }
-
-    pub fn holds(&self, actor: ActorId, lock: &str) -> bool {
-        self.locks.get(lock).is_some_and(|lock| lock.since(actor).is_some())
     }
 
     /// The largest set of holders that a lock, or one of the locks that match the name, ever had, as the events in

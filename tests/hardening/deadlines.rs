@@ -145,7 +145,7 @@ impl Live {
                         return Said::Stepped;
                     }
                     Some(Update::Silent(why)) => return Said::Silent(why.map(|why| why.en)),
-                    Some(Update::Failed { message, server }) => return Said::Failed(message.en, server),
+                    Some(Update::Failed(why)) => return Said::Failed(why.message.en, why.server),
                     None => return Said::Over,
                     Some(_) => {}
                 }
@@ -610,7 +610,7 @@ fn free_play_goes_on_past_a_command_that_never_answers() {
                 Update::Events(events) => {
                     replied = events.iter().any(|event| matches!(event.kind, EventKind::Replied { .. }));
                 }
-                Update::Failed { message, .. } => panic!("{}", message.en),
+                Update::Failed(why) => panic!("{}", why.message.en),
                 Update::Refused(why) => panic!("{}", why.en),
                 _ => {}
             }

@@ -221,7 +221,7 @@ async fn every_recording_is_stepped_to_the_verdict_that_its_lesson_promises() {
                         panic!("{name}: {other:?}")
                     }
                     Update::Verdict(told) => verdict = Some(told),
-                    Update::Failed { message, .. } => panic!("{name}: {}", message.en),
+                    Update::Failed(why) => panic!("{name}: {}", why.message.en),
                     Update::Stepped { ended: over } => break ended = over,
                 }
             }

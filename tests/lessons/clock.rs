@@ -31,7 +31,7 @@ struct Lab {
 impl Lab {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let clock = LessonClock::controlled(dir.path()).expect("a controlled clock");
+        let clock = LessonClock::with_library_in(dir.path(), dir.path()).expect("a controlled clock");
         Self { clock, dir }
     }
 

@@ -77,7 +77,7 @@ impl Free {
         match &update {
             Update::Events(events) => self.log.extend(events.clone()),
             Update::Outlook(outlook) => self.outlook = outlook.clone(),
-            Update::Failed { message, .. } => panic!("{}", message.en),
+            Update::Failed(why) => panic!("{}", why.message.en),
             _ => {}
         }
         update

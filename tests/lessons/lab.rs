@@ -131,7 +131,7 @@ async fn a_link_holds_loses_and_refuses() {
         let (mut a, set) = (a.clone(), set("late"));
         tokio::spawn(async move { set.query_async::<String>(&mut a).await })
     };
-    soon(link.holds(Direction::Requests)).await;
+    soon(link.holds_on(1, Direction::Requests)).await;
     assert_eq!(get.query_async::<Option<String>>(&mut b).await.unwrap(), None);
     link.release().await;
     // The data is past the link, whatever the link is told next.
@@ -145,9 +145,10 @@ async fn a_link_holds_loses_and_refuses() {
         let (mut a, set) = (a.clone(), set("done"));
         tokio::spawn(async move { set.query_async::<String>(&mut a).await })
     };
-    soon(link.holds(Direction::Replies)).await;
+    soon(link.holds_on(1, Direction::Replies)).await;
     assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "done");
-    link.discard();
+    link.cut();
+    link.release().await;
     soon(lost).await.unwrap().unwrap_err();
 
     // Cut: no data passes and no client can connect, until it is released.
@@ -174,7 +175,7 @@ async fn what_a_link_holds_keeps_its_order() {
         soon(raw.write_all(format!("ECHO {n}\r\n").as_bytes())).await.unwrap();
         write!(expected, "${}\r\n{n}\r\n", n.to_string().len()).unwrap();
     }
-    soon(link.holds(Direction::Requests)).await;
+    soon(link.holds_on(1, Direction::Requests)).await;
     link.release().await;
     let mut answer = vec![0; expected.len()];
     soon(raw.read_exact(&mut answer)).await.unwrap();

@@ -49,7 +49,7 @@ impl Live {
                 }
                 Update::Verdict(verdict) => self.outcome = Some(verdict.outcome),
                 Update::Stepped { ended } => return ended,
-                Update::Failed { message, .. } => panic!("{}", message.en),
+                Update::Failed(why) => panic!("{}", why.message.en),
             }
         }
     }

@@ -81,7 +81,7 @@ fn dynamic_symbols(file: &Path) -> [BTreeSet<String>; 2] {
 #[test]
 fn the_library_answers_every_time_function_that_a_program_uses() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let _clock = LessonClock::controlled(dir.path()).expect("a controlled clock");
+    let _clock = LessonClock::with_library_in(dir.path(), dir.path()).expect("a controlled clock");
     let [_, answered] = dynamic_symbols(&dir.path().join("lesson_clock.so"));
     for (_, function, why) in UNANSWERED {
         assert!(!answered.contains(function), "{function} is answered ({why})");

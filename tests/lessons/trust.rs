@@ -184,7 +184,7 @@ async fn first(scenario: &Scenario, options: &lockstep::lab::LabOptions) -> Resu
     let mut session = session::open(scenario.clone(), options.clone(), 1);
     while let Some(update) = session.updates.recv().await {
         match update {
-            Update::Failed { message, .. } => return Err(message.en),
+            Update::Failed(why) => return Err(why.message.en),
             Update::Events(_) => return Ok(()),
             _ => {}
         }

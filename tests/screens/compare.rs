@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    run::session::{Command, Update},
+    run::session::{Command, Failure, Update},
     text::{Lang, Text},
     ui::{
         app::Mode,
@@ -256,10 +256,10 @@ fn a_failed_run_is_said_in_its_half_and_the_other_stays_usable() {
     {
         let mut stand = Stand::catalogue(lang, (100, 30));
         stand.press('b');
-        stand.update(Update::Failed {
+        stand.update(Update::Failed(Failure {
             message: "redis-server is not installed; `lockstep doctor --install` installs it".into(),
             server: true,
-        });
+        }));
         assert_eq!(opened(&stand), ["blind-del", "script"], "the other run is made all the same");
         finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
         for words in [failed, "redis-server is not installed", again] {

@@ -10,10 +10,12 @@ use lockstep::{
     run::{
         batch::{BatchUpdate, Finding},
         explore::{
-            Bounds, CarriedOut, ClientPlace, Explored, Failing, Layer, OutcomeSeen, Progress, ServerContents,
-            ShortestSoFar, StateGraph, StateNode, StateStep, Stuck, StuckOrders, Whereabouts,
+            Bounds, BrokenInvariant, CarriedOut, ClientPlace, Explored, Failing, Layer, OutcomeSeen,
+            Progress, ServerContents, ShortestSoFar, StateGraph, StateNode, StateStep, Stuck, StuckOrders,
+            Whereabouts,
         },
         race::{Invariant, LockFate, Outcome},
+        session::Failure,
     },
     text::{Lang, Text},
     ui::app::Mode,
@@ -55,11 +57,10 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
         cut: 0,
         violations: if broken { 12 } else { 0 },
         broken: broken.then(|| ("overlap: lock".to_owned(), 12)).into_iter().collect(),
-        each: Vec::new(),
+        shortest: broken.then(|| shortest.clone()),
+        each: if broken { vec![breaks(shortest)] } else { Vec::new() },
         stuck: Vec::new(),
-        why: None,
         outcomes,
-        shortest: broken.then_some(shortest),
         complete,
         wall: Duration::from_secs(3),
         searching: Duration::from_secs(2),
@@ -70,11 +71,21 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
             name: "overlap: lock".into(),
             says: text("Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
         }],
+    }))
+}
+
+fn breaks(order: CarriedOut) -> BrokenInvariant {
+    BrokenInvariant {
+        invariant: 0,
+        name: "overlap: lock".to_owned(),
+        shortest: Some(order),
         why: Some(text(
             "A's lease ended between A.acquire and A.release.",
             "A 的租约在 A.acquire 与 A.release 之间到期。",
         )),
-    }))
+        unavoidable: None,
+        choices: Vec::new(),
+    }
 }
 
 /// A search that is half done.
@@ -112,10 +123,11 @@ fn found_much() -> BatchUpdate {
     let explored = &mut finding.explored;
     (explored.cut, explored.violations) = (5_598_720, 3_732_480);
     explored.outcomes.push(explored.outcomes[1].clone());
-    let order = explored.shortest.as_mut().expect("an order that goes wrong");
+    let [broken] = &mut explored.each[..] else { unreachable!("an order that goes wrong") };
+    let order = broken.shortest.as_mut().expect("an order");
     let moves = ["B.acquire", "A.worker.acquire", "C.acquire", "Ops.ttl", "Ops.ttl", "+10.001 s"];
     order.moves = moves.into_iter().chain(["A.watchdog.renew"]).map(str::to_owned).collect();
-    finding.why = Some(text(
+    broken.why = Some(text(
         "A.watchdog's PEXPIRE lock came between B's SET lock and B's release: it set the lease of a lock that \
          belongs to B, and it will do so again.",
         "A.watchdog 的 PEXPIRE lock 插在 B 的 SET lock 与 B 的释放之间：它给 B 的锁续了期，而且以后还会这样做。",
@@ -364,7 +376,7 @@ fn the_whole_shortest_order_is_in_sight_once_and_folded() {
         for size in [(80, 24), (100, 30), (120, 40)] {
             let mut stand = searching(lang, size);
             let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-            let shortest = finding.explored.shortest.as_mut().expect("an order");
+            let shortest = finding.explored.each[0].shortest.as_mut().expect("an order");
             shortest.moves.clone_from(&moves);
             let often = finding.explored.outcomes[0].clone();
             finding.explored.outcomes.extend(std::iter::repeat_n(often, 9));
@@ -654,13 +666,13 @@ fn what_cannot_be_explored_says_why() {
     for (lang, title) in [(Lang::En, "✗ This cannot be explored"), (Lang::Zh, "✗ 无法穷举")] {
         let mut stand = Stand::catalogue(lang, (80, 24));
         stand.press('X');
-        stand.batch_update(BatchUpdate::Failed {
+        stand.batch_update(BatchUpdate::Failed(Failure {
             message: text(
                 "about 1e12 orders at 3200 a second would take 3616 days; choose fewer moves",
                 "大约有 1e12 种顺序，要跑 3616 天；请减少步数",
             ),
             server: false,
-        });
+        }));
         assert!(stand.shows(title) && stand.shows("3616"), "{:#?}", stand.rows());
         stand.press('-');
         assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(23));

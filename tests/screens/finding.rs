@@ -428,7 +428,7 @@ fn the_timelines_are_given_rows_which_is_kept() {
     stand.app.resize(stand.area);
     stand.key(KeyCode::Enter);
     stand.keys("}}{");
-    assert_eq!(store().progress().screen.rows, 2);
+    assert_eq!(store().get().screen.rows, 2);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use lockstep::{
     },
     run::{
         LessonChoice,
-        session::{Command, Update},
+        session::{Command, Failure, Update},
     },
     text::{Lang, Text},
     ui::{
@@ -300,7 +300,10 @@ fn a_recorded_run_is_left_by_a_branch_on_live_servers() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Recorded), Lang::En, (100, 30));
     stand.press('f');
     assert_eq!(stand.runs.pasts.borrow().len(), 1);
-    stand.update(Update::Failed { message: "redis-server is missing".to_owned().into(), server: true });
+    stand.update(Update::Failed(Failure {
+        message: "redis-server is missing".to_owned().into(),
+        server: true,
+    }));
     assert!(stand.shows("edis-server is missing"), "{:#?}", stand.rows());
     assert!(!stand.shows("doing it again"), "{:#?}", stand.rows());
 }

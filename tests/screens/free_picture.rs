@@ -67,7 +67,7 @@ fn drawn(text: &str) -> String {
     stand.update(Update::Outlook(outlook));
     stand.wait(10_000);
     assert!(stand.shows("YOU BROKE IT"), "{:#?}", stand.rows());
-    svg::titled(&stand.buffer(), "Free play")
+    svg::picture(&stand.buffer(), "Free play")
 }
 
 #[test]

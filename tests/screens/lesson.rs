@@ -8,7 +8,7 @@ use lockstep::{
     log::{ActorId, Belief, EventKind, Limit, LockInfo, Log, Stop, Znode},
     run::{
         LessonChoice,
-        session::{Command, Update},
+        session::{Command, Failure, Update},
     },
     text::Lang,
     ui::{
@@ -112,7 +112,7 @@ fn every_row_fills_the_screen_exactly() {
 fn an_overlay_cuts_no_wide_character_in_half() {
     for width in 60..110 {
         let mut stand = Stand::lesson(staged::misdelete(ClockKind::Wall), Lang::Zh, (width, 30));
-        stand.update(Update::Failed { message: "服务器退出".into(), server: true });
+        stand.update(Update::Failed(Failure { message: "服务器退出".into(), server: true }));
         for key in ['x', '?', 'i'] {
             stand.press(key);
             stand.assert_whole();
@@ -697,10 +697,10 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
 #[test]
 fn a_server_that_dies_leaves_everything_so_far() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::Zh, (80, 24));
-    stand.update(Update::Failed {
+    stand.update(Update::Failed(Failure {
         message: "redis-server ended: signal 9 (killed).\nIts log says: …".into(),
         server: true,
-    });
+    }));
     assert!(stand.shows("服务器出错了") && stand.shows("signal 9"), "{:#?}", stand.rows());
     stand.key(KeyCode::Left);
     assert!(!stand.shows("signal 9") && stand.shows("回看中"), "{:#?}", stand.rows());
@@ -760,7 +760,8 @@ async fn the_loop_plays_a_lesson_from_the_catalogue_to_the_verdict() {
     let (keyboard, input) = event_loop::keyboard();
     let runs = FakeRuns::default();
     let mut terminal = Terminal::new(backend).expect("a terminal");
-    let program = run(&mut terminal, input, catalogue(), runs.clone(), AppOptions::default());
+    let mut app = App::new(catalogue(), runs.clone(), &AppOptions::default());
+    let program = run(&mut terminal, input, &mut app);
     let learner = async {
         eyes.see("Overselling").await;
         keyboard.press("jjj");
@@ -798,7 +799,8 @@ async fn the_loop_ends_with_the_terminal() {
     let (backend, _eyes) = event_loop::screen(80, 24);
     let mut terminal = Terminal::new(backend).expect("a terminal");
     let input = futures::stream::empty();
-    let ended = run(&mut terminal, input, catalogue(), FakeRuns::default(), AppOptions::default()).await;
+    let mut app = App::new(catalogue(), FakeRuns::default(), &AppOptions::default());
+    let ended = run(&mut terminal, input, &mut app).await;
     assert_eq!(ended.expect("the loop"), Ended::InputOver);
 }
 

@@ -10,7 +10,7 @@ use lockstep::{
     run::{
         batch::{BatchUpdate, Control},
         race::{Invariant, LockFate, Outcome, Race, RaceInfo},
-        session::Update,
+        session::{Failure, Update},
     },
     text::Lang,
     ui::{
@@ -361,10 +361,10 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
     ] {
         let sold = if lang == Lang::En { "2 sold" } else { "售出 2" };
         let mut stand = raced(lang, (80, 24));
-        stand.batch_update(BatchUpdate::Failed {
+        stand.batch_update(BatchUpdate::Failed(Failure {
             message: "the server `redis` ended in mid-lesson (signal 9)".into(),
             server: true,
-        });
+        }));
         for words in [title, "ended in mid-lesson", again, sold] {
             assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
         }
@@ -383,7 +383,7 @@ fn races_that_are_refused_say_plainly_that_there_are_none() {
         let mut stand = Stand::catalogue(lang, (80, 24));
         stand.press('R');
         let message = "a race needs real servers, and `--recorded` asks for none".into();
-        stand.batch_update(BatchUpdate::Failed { message, server: false });
+        stand.batch_update(BatchUpdate::Failed(Failure { message, server: false }));
         assert!(stand.shows(title) && stand.shows("asks for none"), "{:#?}", stand.rows());
         for words in ["cannot go on", "races again", "课程无法继续"] {
             assert!(!stand.shows(words), "{words}: {:#?}", stand.rows());

@@ -445,7 +445,7 @@ impl Stand {
     pub fn save(&self, name: &str) {
         let dir = std::env::var_os("LOCKSTEP_PICTURES").expect("LOCKSTEP_PICTURES names a directory");
         let file = Path::new(&dir).join(format!("{name}.svg"));
-        std::fs::write(file, svg::picture(&self.buffer())).expect("a picture is written");
+        std::fs::write(file, svg::picture(&self.buffer(), "")).expect("a picture is written");
     }
 
     pub fn rows(&self) -> Vec<String> {

@@ -135,7 +135,7 @@ fn kata_of(loaded: &Loaded) -> Result<&Kata, Failure> {
 }
 
 fn is_solved(store: &Store, loaded: &Loaded) -> bool {
-    store.progress().is_finished(KEPT, &loaded.lesson.id)
+    store.get().is_finished(KEPT, &loaded.lesson.id)
 }
 
 /// Stores that an exercise is solved.

@@ -12,7 +12,7 @@ use futures::Stream;
 use tokio::sync::watch;
 
 use super::{
-    super::{Failure, Global, OK, millis, play, print, progress, words},
+    super::{Failure, Global, millis, play, print, progress, words},
     Description, describe, file_name, hints, is_solved, read_answer, remember_solved,
 };
 use crate::{
@@ -141,10 +141,7 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
             }
         }
     })?;
-    Ok(match ended {
-        Ended::Quit | Ended::InputOver => OK,
-        Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
-    })
+    Ok(play::exit_code(ended))
 }
 
 impl Screen<'_> {
@@ -346,7 +343,7 @@ impl Screen<'_> {
         };
         let catalogue = Catalogue::new(vec![entry]);
         let mut app = App::of_broken_answer(catalogue, runs, &options, choice, (failure, &log));
-        app::run_app(&mut *guard.terminal, input, &mut app).await
+        app::run(&mut *guard.terminal, input, &mut app).await
     }
 }
 

@@ -195,7 +195,6 @@ pub async fn explore(
             (explored.each, explored.stuck) = (each, stuck);
         }
         explored.shortest = explored.each.first().and_then(|broken| broken.shortest.clone());
-        explored.why = explored.each.first().and_then(|broken| broken.why.clone());
         explored.each.sort_by_key(|broken| broken.invariant);
     }
     explored.wall = began.elapsed();
@@ -207,22 +206,4 @@ fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.invariants.extend(bounds.never.iter().cloned().map(so));
     scenario
-}
-
-/// The number of orders of the moves of clients that make the given numbers of moves, cut after `most` moves:
-/// for `N` clients of `k` moves and no cut, `(Nk)!/(k!)^N`.
-pub fn count(moves: &[usize], most: usize) -> f64 {
-    let length = moves.iter().sum::<usize>().min(most);
-    // ways[m]: the number of orders of m moves of the clients so far.
-    let mut ways = vec![0.0; length + 1];
-    ways[0] = 1.0;
-    for own in moves {
-        ways = (0..=length).map(|m| (0..=m.min(*own)).map(|j| choose(m, j) * ways[m - j]).sum()).collect();
-    }
-    ways[length]
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count of moves is small")]
-fn choose(n: usize, k: usize) -> f64 {
-    (0..k).fold(1.0, |product: f64, i| product * (n - i) as f64 / (i + 1) as f64).round()
 }

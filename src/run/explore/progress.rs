@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{
-    Pick,
-    search::{by_length, is_shorter},
-};
+use super::{Pick, search::by_length};
 use crate::{lesson::Scenario, text::Text};
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -67,13 +64,6 @@ impl Progress {
             moves: order.iter().map(|pick| pick.words(scenario)).collect(),
         });
         so_far.collect()
-    }
-
-    /// Keeps an order that breaks an invariant if it is shorter than the known one.
-    pub(crate) fn offer(&mut self, invariant: usize, order: Vec<Pick>) {
-        if self.shortest_of.get(&invariant).is_none_or(|known| is_shorter(&order, known)) {
-            self.shortest_of.insert(invariant, order);
-        }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]

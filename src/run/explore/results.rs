@@ -50,8 +50,6 @@ pub struct Explored {
     pub outcomes: Vec<OutcomeSeen>,
     /// The shortest order that breaks an invariant.
     pub shortest: Option<CarriedOut>,
-    /// Why that order breaks it, as far as it is known.
-    pub why: Option<Text>,
     /// Whether the search came to its end, rather than being stopped.
     pub complete: bool,
     /// The real time, including starting and stopping the servers.
@@ -86,14 +84,13 @@ pub struct BrokenInvariant {
     pub invariant: usize,
     /// Its source text in the lesson.
     pub name: String,
-    pub orders: u128,
     /// The shortest order that breaks it, confirmed.
     pub shortest: Option<CarriedOut>,
     /// Why that order breaks it, or from where on that was unavoidable.
     pub why: Option<Text>,
     pub unavoidable: Option<Unavoidable>,
     /// The order to be confirmed.
-    pub(crate) choices: Vec<Choice>,
+    pub choices: Vec<Choice>,
 }
 
 impl Unavoidable {
@@ -215,7 +212,6 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         invariant,
         name: name(invariant),
         why: None,
-        orders: found.by_invariant.get(&invariant).copied().unwrap_or(0),
         shortest: None,
         unavoidable: found.unavoidable.get(&invariant).copied(),
         choices: choices(&order),
@@ -248,7 +244,6 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
         outcomes,
         shortest: None,
-        why: None,
         complete,
         wall,
         searching: wall,
@@ -264,48 +259,41 @@ pub(crate) async fn confirmed(
     mut stuck: Vec<StuckOrders>,
 ) -> Result<(Vec<BrokenInvariant>, Vec<StuckOrders>), ExploreError> {
     let mut racer = Racer::set_up(scenario, options).await?;
-    let mut done: Result<(), ExploreError> = Ok(());
+    let confirmed = confirm(&mut racer, scenario, &mut each, &mut stuck).await;
+    racer.tear_down().await;
+    confirmed.map(|()| (each, stuck))
+}
+
+async fn confirm(
+    racer: &mut Racer,
+    scenario: &Scenario,
+    each: &mut [BrokenInvariant],
+    stuck: &mut [StuckOrders],
+) -> Result<(), ExploreError> {
     for n in 0..each.len() {
         let same = each[..n].iter().position(|known| known.choices == each[n].choices);
         let carried = match same.and_then(|same| each[same].shortest.clone()) {
-            Some(known) => Ok(known),
-            None => racer.carry_out(each[n].choices.clone()).await,
+            Some(known) => known,
+            None => racer.carry_out(each[n].choices.clone()).await?,
         };
-        match carried.map_err(ExploreError::from).and_then(|carried| {
-            let breaches = verdict::breaches(scenario, &carried.log).map_err(ExploreError::Invariant)?;
-            let broke = breaches.iter().any(|breach| breach.invariant == each[n].invariant);
-            if broke { Ok(carried) } else { Err(not_confirmed(&carried)) }
-        }) {
-            Ok(carried) => {
-                let breaches = verdict::breaches(scenario, &carried.log).unwrap_or_default();
-                let breach = breaches.iter().find(|breach| breach.invariant == each[n].invariant);
-                let known = breach.and_then(|breach| why::explanation(scenario, &carried.log, breach));
-                let unavoidable = || each[n].unavoidable.as_ref().and_then(|known| known.text(&carried));
-                each[n].why = known.or_else(unavoidable);
-                each[n].shortest = Some(carried);
-            }
-            Err(error) => {
-                done = Err(error);
-                break;
-            }
-        }
+        let breaches = verdict::breaches(scenario, &carried.log).map_err(ExploreError::Invariant)?;
+        let breach = breaches.iter().find(|breach| breach.invariant == each[n].invariant);
+        let breach = breach.ok_or_else(|| not_confirmed(&carried))?;
+        let known = why::explanation(scenario, &carried.log, breach);
+        let unavoidable = || each[n].unavoidable.as_ref().and_then(|known| known.text(&carried));
+        each[n].why = known.or_else(unavoidable);
+        each[n].shortest = Some(carried);
     }
-    for stuck in stuck.iter_mut().take(if done.is_ok() { usize::MAX } else { 0 }) {
-        match racer.carry_out(stuck.first.clone()).await {
-            Ok(carried) if Outcome::of(scenario, &carried.log).unfinished > 0 => {
-                let unavoidable = || stuck.unavoidable.as_ref().and_then(|known| known.text(&carried));
-                stuck.why = why::in_vain(scenario, &carried.log).or_else(unavoidable);
-                stuck.order = Some(carried);
-            }
-            Ok(carried) => done = Err(not_confirmed(&carried)),
-            Err(error) => done = Err(error.into()),
+    for stuck in stuck {
+        let carried = racer.carry_out(stuck.first.clone()).await?;
+        if Outcome::of(scenario, &carried.log).unfinished == 0 {
+            return Err(not_confirmed(&carried));
         }
-        if done.is_err() {
-            break;
-        }
+        let unavoidable = || stuck.unavoidable.as_ref().and_then(|known| known.text(&carried));
+        stuck.why = why::in_vain(scenario, &carried.log).or_else(unavoidable);
+        stuck.order = Some(carried);
     }
-    racer.tear_down().await;
-    done.map(|()| (each, stuck))
+    Ok(())
 }
 
 fn not_confirmed(carried: &CarriedOut) -> ExploreError {

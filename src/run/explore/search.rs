@@ -47,9 +47,7 @@ pub struct Found {
     pub by_invariant: BTreeMap<usize, u128>,
     /// The outcomes of the orders.
     pub outcomes: BTreeMap<Arc<Outcome>, Seen>,
-    /// The shortest order that breaks an invariant; of several, the first.
-    pub shortest: Option<Vec<Pick>>,
-    /// The same for each broken invariant.
+    /// The shortest order that breaks each invariant; of several, the first.
     pub shortest_of: BTreeMap<usize, Vec<Pick>>,
     /// By invariant: from where on its shortest order was bound to break it.
     pub unavoidable: BTreeMap<usize, Unavoidable>,
@@ -126,17 +124,7 @@ impl Found {
             (moves(picks), needed.len()) > (moves(known), known.len())
         };
         if !self.shortest_of.get(&invariant).is_some_and(longer) {
-            self.offer(invariant, trace::first_order(steps, needed));
-        }
-    }
-
-    /// Keeps an order that breaks an invariant if it is the shortest so far.
-    pub(crate) fn offer(&mut self, invariant: usize, order: Vec<Pick>) {
-        if self.shortest.as_ref().is_none_or(|known| is_shorter(&order, known)) {
-            self.shortest = Some(order.clone());
-        }
-        if self.shortest_of.get(&invariant).is_none_or(|known| is_shorter(&order, known)) {
-            self.shortest_of.insert(invariant, order);
+            keep_shorter(&mut self.shortest_of, invariant, trace::first_order(steps, needed));
         }
     }
 
@@ -151,7 +139,7 @@ impl Found {
             *count = count.saturating_add(orders);
         }
         for (invariant, order) in later.shortest_of {
-            self.offer(invariant, order);
+            keep_shorter(&mut self.shortest_of, invariant, order);
         }
         for (stuck, (orders, first)) in later.stuck {
             let add = |known: &mut (u128, _)| known.0 = known.0.saturating_add(orders);
@@ -161,6 +149,13 @@ impl Found {
             let add = |known: &mut Seen| known.orders = known.orders.saturating_add(seen.orders);
             self.outcomes.entry(outcome).and_modify(add).or_insert(seen);
         }
+    }
+}
+
+/// Keeps an order that breaks an invariant if it is shorter than the known one.
+pub fn keep_shorter(known: &mut BTreeMap<usize, Vec<Pick>>, invariant: usize, order: Vec<Pick>) {
+    if known.get(&invariant).is_none_or(|known| is_shorter(&order, known)) {
+        known.insert(invariant, order);
     }
 }
 

@@ -373,7 +373,7 @@ impl Work {
             let mut progress = lock(&self.progress);
             progress.done += end.share;
             for (invariant, order) in end.shorter {
-                progress.offer(invariant, order);
+                search::keep_shorter(&mut progress.shortest_of, invariant, order);
             }
             if end.orders > 0 {
                 progress.tried += 1;

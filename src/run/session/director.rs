@@ -6,7 +6,8 @@ use tokio::sync::{mpsc::UnboundedSender, watch};
 
 use super::{
     RunError, Update,
-    harness::{Arrived, Harness, LESSONS_REST_WITHIN, Sessions},
+    client::LESSONS_REST_WITHIN,
+    harness::{Arrived, Harness, Sessions},
     recorder::Recorder,
     supervision::{ANSWERS_WITHIN, supervised},
     throttle::Throttle,

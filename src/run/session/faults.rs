@@ -6,7 +6,8 @@ use futures::{FutureExt as _, future::BoxFuture};
 
 use super::{
     RunError,
-    harness::{Client, ClientState, Harness},
+    client::{Client, ClientState},
+    harness::Harness,
 };
 use crate::{
     client::protocol::Request,
@@ -302,13 +303,11 @@ impl Harness {
         server: &str,
         number: usize,
     ) -> Result<Option<LinkSettles>, RunError> {
-        let client = &self.clients[self.client_of[actor.0 as usize]];
-        let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        let Some(link) = link else { return Ok(None) };
+        let Some(link) = self.link(actor, server) else { return Ok(None) };
         if !self.answers(server)? {
             return Ok(None);
         }
-        Ok(match (link.state(), client.state) {
+        Ok(match (link.state(), self.client(actor).state) {
             (LinkState::Held(Direction::Replies), ClientState::Running) => {
                 Some(LinkSettles::Holds(link.holds_on(number, Direction::Replies).boxed()))
             }

@@ -2,9 +2,10 @@
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use super::RunError;
 use crate::{
     log::{Choice, Event, outlook::Outlook},
-    text::Text,
+    text::{Text, Words},
     verdict::{Verdict, compare::Difference},
 };
 
@@ -54,14 +55,32 @@ pub enum Update {
     /// A process was stopped from outside, with the message to show until the next `Silent`; `None` when the
     /// process runs again. The run waits meanwhile.
     Silent(Option<Text>),
-    /// The run cannot continue; the message says what happened, why, and what to do. The lab is being shut
-    /// down.
-    Failed {
-        message: Text,
-        /// Whether a server is missing or failed, so that a fresh start may help, rather than the lesson
-        /// being wrong.
-        server: bool,
-    },
+    /// The run cannot continue. The lab is being shut down.
+    Failed(Failure),
+}
+
+/// A run should always report why it ends; this is shown if it does not.
+const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
+
+/// Why runs cannot continue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What happened, why, and what to do.
+    pub message: Text,
+    /// Whether a server is missing or failed, so that a fresh start may help, rather than the lesson being wrong.
+    pub server: bool,
+}
+
+impl Failure {
+    pub fn silent() -> Self {
+        Self { message: ENDED.text(&[]), server: false }
+    }
+}
+
+impl From<&RunError> for Failure {
+    fn from(error: &RunError) -> Self {
+        Self { message: error.text(), server: error.is_server() }
+    }
 }
 
 /// A live run. Dropping it ends the run, its clients and its servers.

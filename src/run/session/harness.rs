@@ -6,31 +6,20 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
-    process::ChildStdin,
-    sync::mpsc,
-};
+use tokio::sync::mpsc;
 
 use super::{
-    NotTrusted, RunError,
+    RunError,
+    client::{Attached, Client, ClientState},
+    permission::{check_libraries, check_trusted},
     supervision::{or_death, supervised},
 };
 use crate::{
-    client::{
-        gate::{self, Endpoint, Gate, Program},
-        protocol::{Request, Response, ServerAddress},
-    },
-    clock::{LessonClock, Slot},
-    lab::{Lab, LabError, LabOptions, Link, LinkState, Process, ProcessProblem, StartedProgram},
-    lesson::{
-        Millis, Params, Scenario,
-        plan::{Exec, Origin},
-    },
+    client::protocol::{Request, Response, ServerAddress},
+    lab::{Lab, LabOptions, Link, LinkState, ProcessProblem},
+    lesson::{Millis, Scenario},
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
-    printable,
     program::actor_id,
-    text::Text,
 };
 
 /// The ZooKeeper session timeout that clients request where a lesson sets none, in milliseconds of lesson
@@ -39,39 +28,6 @@ pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
 /// How long a client may take to connect all its actors, in real time. A crowd has many sessions.
 const JOINS_WITHIN: Duration = Duration::from_mins(1);
-
-/// How long a user's program may take to come to rest in a run that is watched, in real time. The program may
-/// compute without end.
-const USERS_REST_WITHIN: Duration = Duration::from_secs(10);
-/// The same limit for a lesson's program, and for any program in a race or an exploration. A lesson's program
-/// is known to come to rest, even on the busiest machine; a story that continued without it would fail, and
-/// an explored order would be a different one.
-pub(crate) const LESSONS_REST_WITHIN: Duration = Duration::from_mins(1);
-
-pub(crate) struct Client {
-    pub(crate) name: String,
-    pub(crate) process: Process,
-    driven: Driven,
-    pub(crate) state: ClientState,
-    /// The clock slot that skews the calendar clock of an external program's process.
-    slot: Option<Slot>,
-}
-
-/// How a client receives its requests.
-enum Driven {
-    /// Over its standard input.
-    Pipe(ChildStdin),
-    /// Through the gate of an external program. The program acts by itself; the gate decides when a request
-    /// may go over the link.
-    Gate(Gate),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClientState {
-    Running,
-    Frozen,
-    Killed,
-}
 
 #[derive(Debug)]
 pub(crate) enum Arrived {
@@ -220,22 +176,7 @@ impl Harness {
             for sentinel in scenario.lab().sentinels() {
                 lab.link(&plan.name, sentinel).await?;
             }
-            let (process, stdin, stdout) = lab.spawn_client(&plan.name)?;
-            let sender = sender.clone();
-            tokio::spawn(async move {
-                let mut lines = BufReader::new(stdout).lines();
-                while let Ok(Some(line)) = lines.next_line().await {
-                    let Ok(response) = serde_json::from_str(&line) else { break };
-                    if sender.send(Arrived::Response(n, response)).is_err() {
-                        return;
-                    }
-                }
-                // Sending fails only when the run is over, and then nobody needs the report.
-                let _ = sender.send(Arrived::Gone(n));
-            });
-            let driven = Driven::Pipe(stdin);
-            let (name, state) = (plan.name.clone(), ClientState::Running);
-            let mut client = Client { name, process, driven, state, slot: None };
+            let mut client = Client::start(lab, n, &plan.name, sender.clone())?;
             let actors = plan.actors.clone().map(actor_id).collect();
             client
                 .send(&Request::Join { actors, servers: addresses, session_timeout, files: files.clone() })
@@ -333,12 +274,12 @@ impl Harness {
         let mut asked = 0;
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
-            let reports = match &client.driven {
-                Driven::Gate(gate) => {
+            let reports = match client.gate() {
+                Some(gate) => {
                     gate.set_answering(|server| self.link_open(&client.name, server));
                     true
                 }
-                Driven::Pipe(_) => self.links_open(&client.name),
+                None => self.links_open(&client.name),
             };
             if client.state == ClientState::Running && reports {
                 self.clients[n].send(&Request::Settle).await?;
@@ -361,15 +302,23 @@ impl Harness {
         Ok(self.clients.len() * servers.len())
     }
 
+    pub(crate) fn client(&self, actor: ActorId) -> &Client {
+        &self.clients[self.client_of[actor.0 as usize]]
+    }
+
+    /// The link between an actor and a server.
+    pub(crate) fn link(&self, actor: ActorId, server: &str) -> Option<&Link> {
+        self.lab.link_control(&LinkId::new(&self.client(actor).name, server))
+    }
+
     /// Whether a reply from a server, or the news that it is lost, can reach an actor.
     pub(crate) fn reachable(&self, actor: ActorId, server: &str) -> bool {
-        let client = &self.clients[self.client_of[actor.0 as usize]];
+        let client = self.client(actor);
         let part = self.lab.kind().part_of(server);
         if part.is_ensemble() {
             return client.state == ClientState::Running && self.is_served(&client.name, part.servers());
         }
-        let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        let passes = match link.map(Link::state) {
+        let passes = match self.link(actor, server).map(Link::state) {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
             // A cut link reports the loss itself, even if its server is frozen.
             Some(LinkState::Cut) => self.refuses_at_once(server),
@@ -387,7 +336,7 @@ impl Harness {
     /// connected to, or the next living one that it will try.
     pub(crate) fn server_of<'a>(&'a self, actor: ActorId, on: Option<&'a str>) -> &'a str {
         let named = on.unwrap_or(&self.server);
-        let client = &self.clients[self.client_of[actor.0 as usize]].name;
+        let client = &self.client(actor).name;
         let member = self.lab.kind().part_of(named).is_ensemble();
         let alive = |server: &&str| self.lab.process(server).is_ok_and(|process| process.ended().is_none());
         self.lab.homes(client).filter(|_| member).find(alive).unwrap_or(named)
@@ -420,19 +369,17 @@ impl Harness {
 
     /// Whether the link between an actor and a server is delayed.
     pub(crate) fn is_delayed(&self, actor: ActorId, server: &str) -> bool {
-        let client = &self.clients[self.client_of[actor.0 as usize]];
-        let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        link.is_some_and(|link| matches!(link.state(), LinkState::Delayed(..)))
+        self.link(actor, server).is_some_and(|link| matches!(link.state(), LinkState::Delayed(..)))
     }
 
     /// Whether an actor's process is frozen.
     pub(crate) fn is_frozen(&self, actor: ActorId) -> bool {
-        self.clients[self.client_of[actor.0 as usize]].state == ClientState::Frozen
+        self.client(actor).state == ClientState::Frozen
     }
 
     /// Whether an actor's process runs.
     pub(crate) fn runs(&self, actor: ActorId) -> bool {
-        self.clients[self.client_of[actor.0 as usize]].state == ClientState::Running
+        self.client(actor).state == ClientState::Running
     }
 
     /// Whether two actors belong to the same process.
@@ -443,7 +390,7 @@ impl Harness {
     /// The master that Sentinel names when it is asked over the links of this actor's client, or `None` if no
     /// reachable Sentinel names a reachable master.
     pub(crate) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, RunError> {
-        let client = self.clients[self.client_of[actor.0 as usize]].name.clone();
+        let client = self.client(actor).name.clone();
         for sentinel in self.sentinels {
             let open = |harness: &Self, server: &str| {
                 let link = harness.lab.link_control(&LinkId::new(&client, server));
@@ -510,142 +457,5 @@ impl Harness {
     pub(crate) async fn tear_down(self) {
         drop(self.clients);
         self.lab.shutdown().await;
-    }
-}
-
-/// Checks that the user trusts the lesson, in its place and its current state, if it brings programs.
-fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {
-    let loaded = &scenario.loaded;
-    if !scenario.brings_programs() || loaded.carried {
-        return Ok(());
-    }
-    let why = match loaded.covered() {
-        Ok(covered) => match options.trusted.get(&covered.file) {
-            Some(digest) if *digest == covered.digest => return check_commands(scenario, &options.set),
-            Some(_) => NotTrusted::Changed,
-            None => NotTrusted::NotAllowed,
-        },
-        Err(why) => NotTrusted::NotCovered(why),
-    };
-    let commands: Vec<String> = loaded.commands().iter().map(|words| printable::command(words)).collect();
-    Err(RunError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; "), why })
-}
-
-/// Checks that every command is one that the lesson yields with its own parameters or the user's. The
-/// parameters of a recording, which may come from a stranger, must not choose any word of a command.
-fn check_commands(scenario: &Scenario, set: &Params) -> Result<(), RunError> {
-    let Scenario { loaded, variant, overrides, .. } = scenario;
-    let mut own = set.clone();
-    own.retain(|name, _| overrides.contains_key(name));
-    if own == *overrides {
-        return Ok(());
-    }
-    let allowed = Scenario::plan(loaded, variant, &own)?;
-    let is_allowed = |words: &Vec<String>| allowed.commands().any(|command| command == words);
-    match scenario.commands().find(|words| !is_allowed(words)) {
-        Some(words) => Err(RunError::CommandOfRecording { command: printable::command(words) }),
-        None => Ok(()),
-    }
-}
-
-fn check_libraries(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {
-    let missing = options.installed.missing(scenario.libraries(), &options.search);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(RunError::MissingLibraries { lesson: scenario.loaded.lesson.id.clone(), missing })
-}
-
-/// An external program that is to be started as a client.
-struct Attached {
-    /// The index of the client.
-    n: usize,
-    actor: ActorId,
-    product: Product,
-    followed: bool,
-}
-
-impl Attached {
-    /// Starts the program behind its gate.
-    async fn start(
-        self,
-        lab: &mut Lab,
-        name: &str,
-        exec: &Exec,
-        sender: mpsc::UnboundedSender<Arrived>,
-    ) -> Result<Client, RunError> {
-        let Self { n, actor, product, followed } = self;
-        let failed = |source| LabError::Link { link: name.to_owned(), source };
-        let (mut servers, mut addresses) = (Vec::new(), Vec::new());
-        for ServerInfo { name: server, .. } in lab.servers() {
-            let listener = gate::listen().await.map_err(failed)?;
-            addresses.push(listener.local_addr().map_err(failed)?);
-            servers.push(Endpoint { listener, link: lab.inner_link(name, &server).await?, server });
-        }
-        let StartedProgram { process, output, threads, slot } =
-            lab.spawn_program(name, exec, product, &addresses)?;
-        let (responses, mut receiver) = mpsc::unbounded_channel();
-        let program = Program {
-            actor,
-            threads,
-            output,
-            exits: process.exits(),
-            log: process.state.log.clone(),
-            clock: lab.clock().clone(),
-            servers,
-            product,
-            passes: exec.passes.clone(),
-            rests_within: match exec.origin {
-                Origin::User if followed => USERS_REST_WITHIN,
-                _ => LESSONS_REST_WITHIN,
-            },
-        };
-        let gate = Gate::open(program, responses).map_err(failed)?;
-        tokio::spawn(async move {
-            while let Some(response) = receiver.recv().await {
-                if sender.send(Arrived::Response(n, response)).is_err() {
-                    return;
-                }
-            }
-        });
-        let (driven, state) = (Driven::Gate(gate), ClientState::Running);
-        Ok(Client { name: name.to_owned(), process, driven, state, slot })
-    }
-}
-
-impl Client {
-    /// Skews the calendar clock of the client's process. Returns whether that is possible.
-    pub(crate) fn set_clock(&self, clock: &LessonClock, ahead_ms: i64) -> Result<bool, RunError> {
-        let is_outside = matches!(self.driven, Driven::Gate(_));
-        if let Some(slot) = &self.slot {
-            clock.skew(slot, ahead_ms.saturating_mul(1_000_000))?;
-        }
-        Ok(!is_outside || self.slot.is_some())
-    }
-
-    /// Tells the gate of an external program whether its process is frozen.
-    pub(crate) fn set_frozen(&self, frozen: bool) {
-        if let Driven::Gate(gate) = &self.driven {
-            gate.freeze(frozen);
-        }
-    }
-
-    pub(crate) async fn send(&mut self, request: &Request) -> Result<(), RunError> {
-        let stdin = match &mut self.driven {
-            Driven::Pipe(stdin) => stdin,
-            Driven::Gate(gate) => {
-                gate.send(request.clone());
-                return Ok(());
-            }
-        };
-        let mut line = serde_json::to_vec(request).unwrap_or_default();
-        line.push(b'\n');
-        let sent = stdin.write_all(&line).await;
-        sent.map_err(|error| self.died(error.to_string().into()))
-    }
-
-    fn died(&self, why: Text) -> RunError {
-        let log = std::fs::read_to_string(&self.process.state.log).unwrap_or_default();
-        RunError::ClientDied { client: self.name.clone(), why, log: log.trim().to_owned() }
     }
 }

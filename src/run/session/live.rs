@@ -39,7 +39,7 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
             tempo: watch::channel(Tempo::Jump).0,
         };
         if let Err(error) = Box::pin(driver.drive(scenario, &options, seed, past)).await {
-            let _ = sender.send(Update::Failed { message: error.text(), server: error.is_server() });
+            let _ = sender.send(Update::Failed((&error).into()));
         }
     });
     Session { commands, updates }

@@ -1,6 +1,7 @@
 //! Stories and free play on real servers: whose move is next, on which clock, and the log of what happened.
 //! Servers are reached only through the lab, clients only through their pipes.
 
+pub(crate) mod client;
 pub(crate) mod director;
 pub(crate) mod error;
 pub(crate) mod faults;
@@ -12,6 +13,7 @@ pub(crate) mod moves;
 pub(crate) mod outlook;
 pub(crate) mod pacing;
 pub(crate) mod pending;
+mod permission;
 pub(crate) mod questions;
 pub(crate) mod recorder;
 pub(crate) mod redirects;
@@ -25,7 +27,7 @@ pub(crate) mod throttle;
 pub(crate) mod time;
 
 pub use error::{NotTrusted, RunError};
-pub use handle::{Command, Session, Update};
+pub use handle::{Command, Failure, Session, Update};
 pub use live::{branch, open};
 pub use replay::replay;
 pub(crate) use story::{RunReport, run_story};

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::{
     RunError,
+    client::ClientState,
     director::Director,
-    harness::ClientState,
     throttle::{LONGEST, SLICE},
 };
 use crate::{

@@ -92,7 +92,7 @@ impl<R: Runs> App<R> {
     fn resume(&mut self) {
         let (entry, variant) = (self.selected, self.resumed());
         let choice = self.choice(entry, variant);
-        let left = choice.and_then(|choice| self.progress.progress().left_at(&choice.id, &choice.variant));
+        let left = choice.and_then(|choice| self.progress.get().left_at(&choice.id, &choice.variant));
         self.open(entry, variant);
         if let (Some(item), Mode::Learning(lesson)) = (left, &mut self.mode) {
             lesson.run.resume_at(item);
@@ -103,7 +103,7 @@ impl<R: Runs> App<R> {
     /// The index of the variant to resume: the one opened last, or the first unfinished one after it (wrapping around).
     fn resumed(&self) -> usize {
         let Some(entry) = self.catalogue.entries.get(self.selected) else { return 0 };
-        let (progress, count) = (self.progress.progress(), entry.variants.len());
+        let (progress, count) = (self.progress.get(), entry.variants.len());
         let last = progress.last.get(&entry.id);
         let last = entry.variants.iter().position(|variant| Some(&variant.name) == last).unwrap_or(0);
         let mut from_there = (last..count).chain(0..last);

@@ -14,7 +14,6 @@ use crate::{
     ui::{
         keys::Action,
         state::{
-            catalogue::CatalogueEntry,
             classroom::{
                 Ballot, Class, ClassRun, KeptRun, RunAnswers, count,
                 protocol::{
@@ -196,12 +195,9 @@ impl<R: Runs> App<R> {
     }
 
     fn publish_key(&self, class: &Class) -> PublishKey {
-        let other = |mode, entry| PublishKey { mode, lesson: Some((entry, 0)), ..PublishKey::default() };
-        let lesson = match &self.mode {
-            Mode::Learning(lesson) => lesson,
-            Mode::Comparing(screen) => return other(1, screen.entry),
-            Mode::Outcomes(screen) => return other(1, screen.entry),
-            Mode::Browsing | Mode::Ending => return PublishKey::default(),
+        let Some(entry) = self.mode.entry() else { return PublishKey::default() };
+        let Mode::Learning(lesson) = &self.mode else {
+            return PublishKey { mode: 1, lesson: Some((entry, 0)), ..PublishKey::default() };
         };
         let playback = &lesson.run.playback;
         PublishKey {
@@ -219,15 +215,12 @@ impl<R: Runs> App<R> {
     }
 
     fn class_view(&self, class: &mut Class) -> ClassView {
-        let entry = |n: usize| self.catalogue.entries.get(n);
         class.broken = None;
-        let lesson = match &self.mode {
-            Mode::Learning(lesson) => lesson,
-            Mode::Comparing(screen) => return titled(entry(screen.entry)),
-            Mode::Outcomes(screen) => return titled(entry(screen.entry)),
-            Mode::Browsing | Mode::Ending => return ClassView::default(),
+        let entry = self.mode.entry().and_then(|entry| self.catalogue.entries.get(entry));
+        let Some(entry) = entry else { return ClassView::default() };
+        let Mode::Learning(lesson) = &self.mode else {
+            return ClassView { title: Some(entry.title.clone()), ..ClassView::default() };
         };
-        let Some(entry) = entry(lesson.entry) else { return ClassView::default() };
         let variant = entry.variants.get(lesson.variant);
         let (playback, free) = (&lesson.run.playback, lesson.run.free.is_some());
         let (log, world) = (playback.log(), playback.world());
@@ -372,10 +365,6 @@ impl Lesson {
             decided,
         })
     }
-}
-
-fn titled(entry: Option<&CatalogueEntry>) -> ClassView {
-    ClassView { title: entry.map(|entry| entry.title.clone()), ..ClassView::default() }
 }
 
 fn can_vote(class: &Class, lesson: &Lesson) -> bool {

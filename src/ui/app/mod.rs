@@ -40,7 +40,6 @@ use crate::{
     ui::{
         keys::KeyMap,
         state::{
-            catalogue::Catalogue,
             interview::Beginning,
             progress::{Store, Trouble},
             reviews::ReviewStore,
@@ -125,22 +124,6 @@ const MIN_FRAME: Duration = Duration::from_millis(16);
 
 /// Runs the program until the learner leaves, the terminal is closed or a signal arrives.
 pub async fn run<B, I, R>(
-    terminal: &mut Terminal<B>,
-    input: I,
-    catalogue: Catalogue,
-    runs: R,
-    options: AppOptions,
-) -> Result<Ended, AppError>
-where
-    B: Backend,
-    I: Stream<Item = io::Result<Event>> + Unpin,
-    R: Runs,
-{
-    run_app(terminal, input, &mut App::new(catalogue, runs, &options)).await
-}
-
-/// Like [`run`], with an existing `App`, such as one with a class.
-pub async fn run_app<B, I, R>(
     terminal: &mut Terminal<B>,
     mut input: I,
     app: &mut App<R>,

@@ -126,12 +126,7 @@ impl<R: Runs> App<R> {
     }
 
     fn possible(&self, action: Action) -> bool {
-        let entry = self.catalogue.entries.get(match &self.mode {
-            Mode::Learning(lesson) => lesson.entry,
-            Mode::Comparing(comparison) => comparison.entry,
-            Mode::Outcomes(screen) => screen.entry,
-            Mode::Browsing | Mode::Ending => self.selected,
-        });
+        let entry = self.catalogue.entries.get(self.mode.entry().unwrap_or(self.selected));
         match (action, &self.mode) {
             (Action::Cards, Mode::Browsing) => true,
             (Action::Cards, _) => {

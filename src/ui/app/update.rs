@@ -6,7 +6,11 @@ pub(crate) mod compare;
 pub(crate) mod free;
 pub(crate) mod interview;
 pub(crate) mod learn;
+mod opening;
 pub(crate) mod outcomes;
+mod previews;
+mod progress;
+mod settings;
 pub(crate) mod show;
 
 use std::time::{Duration, Instant};
@@ -19,28 +23,28 @@ use super::{
     classroom::{ClassUpdate, PublishKey},
 };
 use crate::bench::{Measuring, SeriesUpdate};
-use crate::lesson::{Expect, plan::listing::Listing};
 use crate::run::{LessonChoice, Runs};
 use crate::ui::{
     keys::{Action, Chord, KeyMap, KeyScope},
     state::{
         branches::Branches,
         browse::{CatalogueFocus, Search},
-        catalogue::{Catalogue, CatalogueVariant},
+        catalogue::Catalogue,
         classroom::{Class, ClassRun, protocol::Classroom},
         fingerprint::Fingerprints,
         interview::Interview,
         learning::Learning,
         measuring::Measurement,
         palette::Palette,
-        playing::{Announcer, Playing, Script},
+        playing::Announcer,
         preview::Preview,
-        progress::{Left, Progress, Record, Store},
+        progress::Store,
         reviews::ReviewStore,
     },
 };
 use compare::ComparisonScreen;
 use outcomes::{OutcomesScreen, Single};
+use settings::next_speed;
 
 use crate::{
     run::{
@@ -54,7 +58,7 @@ use crate::{
         keys::Pane,
         state::exam::ExamRound,
         state::screen::{DiagramKind, Form, Overlay, Scrolls},
-        theme::{Theme, ThemeName},
+        theme::Theme,
         view::{self, Notice, Screen},
     },
 };
@@ -100,6 +104,18 @@ pub enum Mode {
     /// The races or the exploration of a variant.
     Outcomes(Box<OutcomesScreen>),
     Ending,
+}
+
+impl Mode {
+    /// The catalogue entry on the screen, if a lesson is.
+    pub(crate) fn entry(&self) -> Option<usize> {
+        match self {
+            Self::Learning(lesson) => Some(lesson.entry),
+            Self::Comparing(comparison) => Some(comparison.entry),
+            Self::Outcomes(screen) => Some(screen.entry),
+            Self::Browsing | Self::Ending => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -200,7 +216,7 @@ pub struct App<R> {
 
 impl<R: Runs> App<R> {
     pub fn new(catalogue: Catalogue, runs: R, options: &AppOptions) -> Self {
-        let kept = &options.progress.progress().screen;
+        let kept = &options.progress.get().screen;
         let mut app = Self {
             catalogue,
             runs,
@@ -341,123 +357,6 @@ impl<R: Runs> App<R> {
         self.publish_step();
         self.publish_to_class(now);
         changed
-    }
-
-    /// Publishes the current step for the teacher's notes.
-    fn publish_step(&mut self) {
-        match &self.mode {
-            Mode::Learning(lesson) => self.announcer.step(lesson.run.playback.completed_steps()),
-            _ if self.announcer.is_empty() => {}
-            _ => self.announcer.announce(None),
-        }
-    }
-
-    fn note_progress(&mut self) {
-        let Mode::Learning(lesson) = &self.mode else { return };
-        let (outcome, score) = lesson.run.done();
-        let solved = lesson.run.solved();
-        if outcome.is_none() && score.asked == 0 && solved == 0 {
-            return;
-        }
-        let LessonChoice { id, variant } = &lesson.run.choice;
-        let before = self.progress.progress().of(id, variant).unwrap_or_default();
-        // A run without predictions keeps the earlier score.
-        let (right, asked) = match score.asked {
-            0 => (before.right, before.asked),
-            asked => (score.right, asked),
-        };
-        let record = Record {
-            finished: before.finished || outcome.is_some(),
-            outcome: outcome.or(before.outcome),
-            right,
-            asked,
-            solved: before.solved.max(solved),
-        };
-        if let Err(trouble) = self.progress.note(id, variant, record) {
-            self.notice = Some(Notice::Progress(trouble));
-        }
-    }
-
-    /// Stores the current step of a story so that it can be resumed, and removes it once the story is over. Ignores
-    /// steps that an interview card has opened.
-    fn note_place(&mut self) {
-        let Mode::Learning(lesson) = &self.mode else { return };
-        let Some(item) = lesson.run.last_item().filter(|item| *item > 0) else { return };
-        if self.interview.as_ref().is_some_and(|interview| interview.in_lesson) {
-            return;
-        }
-        let LessonChoice { id, variant } = lesson.run.choice.clone();
-        let over = lesson.run.done().0.is_some();
-        let left = (!over).then_some(Left { variant, item });
-        if self.progress.progress().left.get(&id) != left.as_ref() {
-            self.keep(|progress| match &left {
-                Some(left) => drop(progress.left.insert(id.clone(), left.clone())),
-                None => drop(progress.left.remove(&id)),
-            });
-        }
-    }
-
-    /// In the catalogue, loads the preview of the selected lesson's failure from its recording.
-    fn update_preview(&mut self, now: Instant) {
-        if !matches!(self.mode, Mode::Browsing) {
-            (self.preview, self.previewed) = (None, None);
-            return;
-        }
-        let choice = self.failure_of(self.selected);
-        if self.previewed != choice {
-            let log = choice.as_ref().and_then(|choice| self.runs.recorded(choice));
-            self.preview = log.map(|log| Preview::new(log, self.reduced_motion, now));
-            self.previewed = choice;
-            self.load_figures();
-        }
-        // One fingerprint at a time, while nobody types.
-        if self.fingerprint_due().is_some_and(|due| now >= due) {
-            let choice = self.failure_of(self.fingerprints.made.len());
-            let log = choice.and_then(|choice| self.runs.recorded(&choice));
-            self.fingerprints.add(log.as_ref(), now);
-        }
-    }
-
-    /// Loads the figures of the selected lesson's table from the recordings, once.
-    fn load_figures(&mut self) {
-        let count = match self.catalogue.entries.get(self.selected) {
-            Some(entry) if entry.table.as_ref().is_some_and(|table| table.figures.is_empty()) => {
-                entry.variants.len()
-            }
-            _ => return,
-        };
-        let choices = (0..count).map(|variant| self.choice(self.selected, variant));
-        let figures = choices.map(|choice| self.runs.figure(&choice?)).collect();
-        if let Some(table) = &mut self.catalogue.entries[self.selected].table {
-            table.figures = figures;
-        }
-    }
-
-    /// When the next fingerprint is due; `None` while the interview covers the catalogue.
-    fn fingerprint_due(&self) -> Option<Instant> {
-        self.fingerprints.due(self.catalogue.entries.len()).filter(|_| self.interviewing().is_none())
-    }
-
-    /// The first variant of a lesson that shows a failure.
-    fn failure_of(&self, entry: usize) -> Option<LessonChoice> {
-        let fails = |variant: &CatalogueVariant| variant.expect == Expect::Shown;
-        let variant = self.catalogue.entries.get(entry)?.variants.iter().position(fails)?;
-        self.choice(entry, variant)
-    }
-
-    /// Changes the stored progress, and reports an error on the screen.
-    pub(crate) fn keep(&mut self, change: impl Fn(&mut Progress)) {
-        if let Err(trouble) = self.progress.change(change) {
-            self.notice = Some(Notice::Progress(trouble));
-        }
-    }
-
-    pub(crate) fn mark_tried(&mut self, action: &'static str) {
-        if !self.progress.progress().tried.contains(action) {
-            self.keep(|progress| {
-                progress.tried.insert(action.to_owned());
-            });
-        }
     }
 
     fn take(&mut self, message: Message, now: Instant) -> bool {
@@ -631,99 +530,10 @@ impl<R: Runs> App<R> {
         }
     }
 
-    fn toggle_questions(&mut self) {
-        self.questions = !self.questions;
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.run.set_questions(self.questions);
-        }
-        self.notice = Some(Notice::Questions(self.questions));
-    }
-
-    fn set_theme(&mut self, name: ThemeName) {
-        self.theme = self.theme.named(name);
-        self.keep(|progress| progress.screen.theme = Some(name.name().to_owned()));
-        self.notice = Some(Notice::Theme(name));
-    }
-
-    fn set_lang(&mut self, lang: Lang) {
-        if self.theme.readable(lang) != lang {
-            self.notice = Some(Notice::OnlyAscii);
-            return;
-        }
-        self.lang = lang;
-        self.keep(|progress| progress.screen.lang = Some(lang));
-        if let Some(search) = &self.search {
-            self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, lang));
-        }
-    }
-
-    fn set_speed(&mut self, speed: f64, now: Instant) {
-        self.speed = speed;
-        match &mut self.mode {
-            Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
-            Mode::Comparing(comparison) => comparison.comparing.speed = speed,
-            Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
-        }
-    }
-
     pub(crate) fn scroll_description(&mut self, by: i32) {
         if let Some(Screen::Catalogue(view)) = self.screen() {
             self.reading = scrolled(self.reading, by, view.reach(self.size));
         }
-    }
-
-    pub(crate) fn choice(&self, entry: usize, variant: usize) -> Option<LessonChoice> {
-        let lesson = self.catalogue.entries.get(entry)?;
-        let variant = lesson.variants.get(variant).filter(|_| lesson.broken.is_none())?;
-        Some(LessonChoice { id: lesson.id.clone(), variant: variant.name.clone() })
-    }
-
-    pub(crate) fn listings(&self, entry: usize, variant: usize) -> Vec<Listing> {
-        let variant = self.catalogue.entries.get(entry).and_then(|entry| entry.variants.get(variant));
-        variant.map_or_else(Vec::new, CatalogueVariant::listings)
-    }
-
-    pub(crate) fn open(&mut self, entry: usize, variant: usize) {
-        let Some(choice) = self.choice(entry, variant) else { return };
-        if let Some(interview) = &mut self.interview {
-            interview.in_lesson = true;
-        }
-        self.keep_current_run();
-        self.give_up_ballot();
-        // The old lab is shut down first, because two labs at once compete for the machine.
-        self.mode = Mode::Browsing;
-        let session = self.runs.open(&choice);
-        self.keep(|progress| {
-            progress.last.insert(choice.id.clone(), choice.variant.clone());
-        });
-        self.announce(entry, variant, &choice);
-        self.selected = entry;
-        self.leave_catalogue();
-        let mut run = Learning::new(choice, session, self.speed, self.questions);
-        run.playback.reduced_motion = self.reduced_motion;
-        run.playback.follow_programs(self.listings(entry, variant));
-        run.catch_up(self.lang);
-        if self.runs.begin_free() {
-            run.leave_story();
-        }
-        self.mode = Mode::Learning(Box::new(Lesson::new(entry, variant, run)));
-        self.adapt();
-    }
-
-    pub(crate) fn announce(&mut self, entry: usize, variant: usize, choice: &LessonChoice) {
-        if !self.announcer.is_there() && self.class.is_none() {
-            return;
-        }
-        let Some(entry) = self.catalogue.entries.get(entry) else { return };
-        let Some(variant) = entry.variants.get(variant) else { return };
-        let titles = (entry.title.clone(), variant.title.clone());
-        let (notes, lines) = self.runs.script(choice);
-        let script = Script { notes, lines };
-        let playing = Playing::new((&choice.id, &choice.variant), titles, script, self.moment.0);
-        if let Some(class) = &mut self.class {
-            class.playing = Some(playing.clone());
-        }
-        self.announcer.announce(Some(playing));
     }
 
     pub(crate) fn scroll_overlay(&mut self, by: i32) {
@@ -772,13 +582,4 @@ pub(crate) fn lines(action: Action) -> i32 {
 pub(crate) fn scrolled(from: u16, by: i32, reach: u16) -> u16 {
     let by = i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX });
     from.min(reach).saturating_add_signed(by).min(reach)
-}
-
-/// The next speed up or down from `speed`, which need not be one of [`SPEEDS`].
-fn next_speed(speed: f64, faster: bool) -> f64 {
-    if faster {
-        SPEEDS.into_iter().find(|known| *known > speed).unwrap_or(SPEEDS[SPEEDS.len() - 1])
-    } else {
-        SPEEDS.into_iter().rev().find(|known| *known < speed).unwrap_or(SPEEDS[0])
-    }
 }

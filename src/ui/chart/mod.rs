@@ -4,13 +4,16 @@
 //! **Architecture Invariant:** the position of event `n` depends on the events up to `n` alone, so nothing that was
 //! drawn moves when more happens, and a frame reads only what is visible.
 
+mod alarms;
 pub(crate) mod axis;
 pub(crate) mod crowd;
 pub(crate) mod lane;
+mod outdated;
 pub(crate) mod pair;
 pub mod sequence;
 pub(crate) mod truth;
 
+pub use alarms::{Broken, OverlapSpan};
 pub use axis::stretch;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark, as_written};
@@ -21,12 +24,10 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{
-        ActorId, Belief, Command, Condition, Event, EventKind, Fault, Log, OpId, Reply, Stop, Target,
-        product::mariadb,
-    },
-    world::{Holding, Overlap},
+    log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
+    world::Holding,
 };
+use alarms::proves_overlap;
 use axis::Compression;
 
 /// Screens with fewer columns show labels on the lanes instead of commands.
@@ -58,53 +59,6 @@ pub struct WireRow {
 impl WireRow {
     fn new(event: usize) -> Self {
         Self { event, replied: None, count: 1 }
-    }
-}
-
-/// A stretch in which a lock has too many holders: where it begins and ends, in columns or rows, and by which events.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OverlapSpan<X = u32> {
-    pub lock: String,
-    pub from: (X, usize),
-    pub to: Option<(X, usize)>,
-}
-
-impl<X: Copy> OverlapSpan<X> {
-    /// Whether the stretch is open after `position` events.
-    pub fn is_now(&self, position: usize) -> bool {
-        self.from.1 < position && self.to.is_none_or(|(_, event)| event >= position)
-    }
-
-    fn update(overlap_spans: &mut Vec<Self>, overlaps: &[Overlap], here: (X, usize)) {
-        for (overlap, overlap_span) in overlaps.iter().zip(&mut *overlap_spans) {
-            if overlap.end.is_some() {
-                overlap_span.to.get_or_insert(here);
-            }
-        }
-        let begun = overlaps.iter().skip(overlap_spans.len());
-        overlap_spans.extend(begun.map(|overlap| Self { lock: overlap.lock.clone(), from: here, to: None }));
-    }
-}
-
-/// A broken invariant other than too many holders, from the event that reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
-    pub span: OverlapSpan,
-    pub invariant: usize,
-    /// Whether it ended within the step in which it began; it is then drawn for the whole step.
-    brief: bool,
-}
-
-impl Broken {
-    /// The event that reports the breach.
-    pub fn event(&self) -> usize {
-        self.span.from.1
-    }
-
-    /// Whether it was broken at some point of the step that began with event `step`.
-    fn is_in_step(&self, step: usize) -> bool {
-        let lasts = !self.brief && self.span.to.is_none_or(|(_, event)| event > step);
-        self.event() > step || lasts
     }
 }
 
@@ -179,16 +133,6 @@ const APART: u32 = 2;
 /// events must stay visible.
 const CROWD: u32 = 20;
 
-/// The maximum number of breaches that are marked: every event visits all of them, and a foreign recording may have any
-/// number.
-const MOST_BROKEN: usize = 64;
-
-/// Whether the evidence proves that a lock has too many holders; that is shown in the step in which it happened.
-fn proves_overlap(holding: &Holding, evidence: &[usize]) -> bool {
-    let mut newest = holding.overlaps().iter().rev().take(MOST_BROKEN);
-    newest.any(|overlap| overlap.evidence == evidence)
-}
-
 /// Whether an event is shown in the wire log alone: most notices of Sentinels that lead to a decision are.
 fn is_wire_only(event: &Event) -> bool {
     event.of_sentinel().is_some_and(|(_, notice)| !notice.decides())
@@ -240,13 +184,8 @@ impl Chart {
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
-        // An invariant that was broken and restored within a step is drawn broken until the end of that step, and in
-        // the last step until the end of the run.
         if !matches!(event.kind, EventKind::Stop { .. }) {
-            let step = self.state.step;
-            for broken in self.broken.iter_mut().filter(|broken| broken.brief && broken.event() < step) {
-                broken.span.to.get_or_insert((x.max(broken.span.from.0 + 1), index));
-            }
+            self.end_brief_breaches((x, index));
         }
         self.hold(event, (x, index));
         if let Some(actor) = actor_with_tick(&event.kind) {
@@ -372,64 +311,6 @@ impl Chart {
         }
     }
 
-    /// Whether the evidence is already shown as an overlap or as overselling.
-    fn is_reported(&self, log: &Log, evidence: &[usize]) -> bool {
-        let sells = |event: &usize| match (log.events().get(*event).map(|event| &event.kind), &self.oversold)
-        {
-            (Some(EventKind::Counted { counter, .. }), Some((_, sold))) => counter == sold,
-            _ => false,
-        };
-        proves_overlap(&self.state.holding, evidence) || evidence.iter().any(sells)
-    }
-
-    /// Marks a broken invariant.
-    fn breach(&mut self, log: &Log, (invariant, evidence): (usize, &[usize]), here: (u32, usize)) {
-        if self.broken.len() < MOST_BROKEN && !self.is_reported(log, evidence) {
-            let span = OverlapSpan { lock: String::new(), from: here, to: None };
-            self.broken.push(Broken { span, invariant, brief: false });
-        }
-    }
-
-    /// Ends the mark of a broken invariant.
-    fn end_breach(&mut self, invariant: usize, here: (u32, usize)) {
-        let step = self.state.step;
-        let is_it = |broken: &&mut Broken| broken.invariant == invariant && broken.span.to.is_none();
-        let Some(broken) = self.broken.iter_mut().find(is_it) else { return };
-        if broken.event() > step {
-            broken.brief = true;
-        } else {
-            broken.span.to = Some((here.0.max(broken.span.from.0 + 1), here.1));
-        }
-    }
-
-    /// The first breach of each invariant.
-    pub(crate) fn first_breaches(&self) -> impl Iterator<Item = &Broken> {
-        let is_first = |n: usize, broken: &Broken| {
-            self.broken[..n].iter().all(|earlier| earlier.invariant != broken.invariant)
-        };
-        self.broken
-            .iter()
-            .enumerate()
-            .filter(move |(n, broken)| is_first(*n, broken))
-            .map(|(_, broken)| broken)
-    }
-
-    /// Everything that is wrong, except too many holders.
-    pub fn other_alarms(&self) -> impl Iterator<Item = &OverlapSpan> {
-        let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);
-        oversold.chain(self.broken.iter().map(|broken| &broken.span))
-    }
-
-    /// The stretch of too many holders that an event began.
-    pub fn overlap_span_of(&self, event: usize) -> Option<&OverlapSpan> {
-        self.overlap_spans.iter().find(|overlap_span| overlap_span.from.1 == event)
-    }
-
-    /// Every stretch in which something is wrong.
-    pub fn alarms(&self) -> impl Iterator<Item = &OverlapSpan> {
-        self.overlap_spans.iter().chain(self.other_alarms())
-    }
-
     /// The column of the last request of the event's actor up to the event, or the event's own column if there is none.
     pub fn request_of(&self, log: &Log, event: usize) -> u32 {
         let actor = log.events().get(event).and_then(|event| event.kind.actor());
@@ -441,91 +322,12 @@ impl Chart {
         known.unwrap_or(u32::MAX).min(self.column(event))
     }
 
-    /// The actor that last acted on an outdated value, and the bar that shows it.
-    pub fn outdated_sale(&self, position: usize) -> Option<(ActorId, &Bar)> {
-        let acted = |bar: &&Bar| bar.kind == BarKind::Oversold && bar.from.1 < position;
-        let lanes = self.lanes.iter().enumerate();
-        let sales = lanes.filter_map(|(n, lane)| Some((n, lane.bars.iter().rfind(acted)?)));
-        let (lane, sale) = sales.max_by_key(|(_, bar)| bar.from.1)?;
-        Some((ActorId(u32::try_from(lane).ok()?), sale))
-    }
-
-    /// The event at which that actor read the value.
-    pub fn outdated_read(&self, position: usize) -> Option<usize> {
-        let (seller, sale) = self.outdated_sale(position)?;
-        let mut bars = self.lanes[seller.0 as usize].bars.iter();
-        let read = bars.rfind(|bar| bar.kind == BarKind::Read && bar.from.1 < sale.from.1);
-        Some(read.unwrap_or(sale).from.1)
-    }
-
     /// The lane of the server on which a fault is marked.
     fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
         match fault.target() {
             Target::Client(_) => None,
             Target::Server(server) => self.truth(server),
             Target::Link(link) => self.truth(&link.from),
-        }
-    }
-
-    /// The key or row that a client has read, the value, and whether a server is seen to hold that value.
-    fn read(&self, log: &Log, sent: usize, replied: usize) -> Option<(String, String, bool)> {
-        let EventKind::Sent { command, .. } = &log.events()[sent].kind else { return None };
-        let EventKind::Replied { reply, .. } = &log.events()[replied].kind else { return None };
-        let Reply::Value(value) = reply.as_ref() else { return None };
-        let mut values = self.truths.iter().flat_map(Truth::values);
-        if let Command::Sql(statement) = command {
-            let (row, read) = mariadb::read(statement, value, values)?;
-            let current = self.tells(&row, &read);
-            return Some((row, read, current));
-        }
-        let key = command.redis_words().get(1).filter(|_| command.is_redis("GET"))?;
-        let value = value.as_str()?;
-        values.any(|held| held == (key, value)).then(|| (key.clone(), value.to_owned(), true))
-    }
-
-    /// Whether a server holds the read value under a name.
-    fn tells(&self, name: &str, read: &str) -> bool {
-        let mut values = self.truths.iter().flat_map(Truth::values);
-        values.any(|(known, held)| known == name && mariadb::has_columns(held, read))
-    }
-
-    /// Handles a counter that grew because of a value that was read: it oversold if the value has changed.
-    fn counted(&mut self, actor: ActorId, counter: &str, here: (u32, usize)) {
-        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
-        let Some(key) = lane.end_read(here) else { return };
-        let value = lane.seen();
-        lane.oversell(&key, value, here);
-        let overlap_span = OverlapSpan { lock: key, from: here, to: None };
-        self.oversold.get_or_insert((overlap_span, counter.to_owned()));
-    }
-
-    /// Compares what clients believe with what servers were seen to hold. Crowds are skipped, because they have no
-    /// bars.
-    fn compare(&mut self, here: (u32, usize)) {
-        let open: Vec<(&str, ActorId)> = self
-            .truths
-            .iter()
-            .flat_map(Truth::held)
-            .filter_map(|(lock, owner)| match owner {
-                Owner::Actor(actor) => Some((lock, actor)),
-                Owner::Session(session) => Some((lock, *self.state.sessions.get(&session)?)),
-            })
-            .collect();
-        let named =
-            |lock: &str| self.truths.iter().any(|truth| truth.locks.iter().any(|known| known == lock));
-        for (n, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.band.is_none()) {
-            let its = |actor: &ActorId| actor.0 as usize == n;
-            // A lock of the lesson need not be named like its key; in that case any key that its owner has confirms it.
-            let has = |lock: &str| {
-                let same = |name: &str| name == lock || !named(lock);
-                open.iter().any(|(name, actor)| its(actor) && same(name))
-            };
-            let values = self.truths.iter().flat_map(Truth::values);
-            let values: Vec<(&str, &str)> = values.collect();
-            let is = |key: &str, read: &str| {
-                values.iter().any(|(known, held)| *known == key && mariadb::has_columns(held, read))
-            };
-            lane.compare(has, is, here);
         }
     }
 

@@ -208,7 +208,7 @@ impl Comparing {
             Some(Update::Verdict(verdict)) => run.end(Ok(verdict)),
             // Nobody watches this run, so it does not wait until a stopped process is continued.
             Some(Update::Silent(Some(message))) => run.end(Err(Failure { message, server: true })),
-            Some(Update::Failed { message, server }) => run.end(Err(Failure { message, server })),
+            Some(Update::Failed(failure)) => run.end(Err(failure)),
             None => run.end(Err(Failure::silent())),
         }
         if run.ending.is_some() {

@@ -563,7 +563,7 @@ impl Learning {
                 let shown = matches!(self.engine, Engine::Over { shown: true, .. });
                 self.engine = Engine::Over { verdict: Some(verdict), shown };
             }
-            Some(Update::Failed { message, server }) => self.fail(Failure { message, server }),
+            Some(Update::Failed(failure)) => self.fail(failure),
             None => {
                 self.session = None;
                 if !matches!(self.engine, Engine::Over { .. } | Engine::Failed(_)) {

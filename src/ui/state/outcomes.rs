@@ -157,7 +157,7 @@ impl Exploration {
     /// The order that is shown: for each broken invariant its shortest order, then the orders in which an actor does
     /// not finish. By default the shortest order of all.
     pub fn breaking(&self) -> Option<BreakingOrder<'_>> {
-        let Finding { explored, invariants, why } = self.found.as_deref()?;
+        let Finding { explored, invariants } = self.found.as_deref()?;
         let choices = explored.shortest.as_ref().map(|shortest| &shortest.choices);
         let known = |order| BreakingOrder {
             order,
@@ -172,10 +172,6 @@ impl Exploration {
             let Some(order) = &broken.shortest else { continue };
             let says = invariants.iter().find(|known| known.name == broken.name).map(|known| &known.says);
             orders.push(BreakingOrder { why: broken.why.as_ref(), says, ..known(order) });
-        }
-        if orders.is_empty() {
-            let shortest = explored.shortest.iter();
-            orders.extend(shortest.map(|order| BreakingOrder { why: why.as_ref(), ..known(order) }));
         }
         let first = orders.iter().position(|known| known.shortest).unwrap_or(0);
         for stuck in &explored.stuck {
@@ -291,7 +287,7 @@ impl Outcomes {
                 self.batch = None;
                 (exploration.found, exploration.broken) = (Some(found), None);
             }
-            (Some(BatchUpdate::Failed { message, server }), _) => self.fail(Failure { message, server }),
+            (Some(BatchUpdate::Failed(failure)), _) => self.fail(failure),
             (None, _) => self.fail(Failure::silent()),
             // A source never sends updates of the other kind.
             (Some(_), _) => {}

@@ -3,13 +3,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use serde::{Deserialize, Serialize};
 
 pub use super::user_file::Trouble;
-use super::user_file::{self, Content, UserFile};
+use super::user_file::{Content, UserFile};
 use crate::{text::Lang, verdict::Outcome};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,40 +96,15 @@ impl Progress {
     }
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct Store(UserFile<Progress>);
+pub type Store = UserFile<Progress>;
 
 impl Store {
-    pub fn path() -> Option<PathBuf> {
-        user_file::path(Progress::FILE)
-    }
-
-    /// Opens the user's progress. A problem with it is returned and never fatal.
-    pub fn open() -> (Self, Option<Trouble>) {
-        let (kept, trouble) = UserFile::open();
-        (Self(kept), trouble)
-    }
-
-    /// The file need not exist.
-    pub fn at(path: PathBuf) -> (Self, Option<Trouble>) {
-        let (kept, trouble) = UserFile::at(path);
-        (Self(kept), trouble)
-    }
-
-    pub fn progress(&self) -> &Progress {
-        self.0.get()
-    }
-
     /// Stores the record of a variant.
     pub fn note(&mut self, lesson: &str, variant: &str, record: Record) -> Result<(), Trouble> {
         self.change(|progress| {
             let variants = progress.lessons.entry(lesson.to_owned()).or_default();
             variants.insert(variant.to_owned(), record);
         })
-    }
-
-    pub fn change(&mut self, change: impl Fn(&mut Progress)) -> Result<(), Trouble> {
-        self.0.change(change)
     }
 
     /// Deletes a progress file, whatever it contains.
@@ -160,8 +135,8 @@ mod tests {
         yours.note("oversell", "b", Record::default()).expect("noted");
         let (again, trouble) = Store::at(path.clone());
         assert_eq!(trouble, None);
-        assert_eq!(again.progress().of("oversell", "a"), Some(DONE));
-        assert_eq!(again.progress().of("oversell", "b"), Some(Record::default()));
+        assert_eq!(again.get().of("oversell", "a"), Some(DONE));
+        assert_eq!(again.get().of("oversell", "b"), Some(Record::default()));
         let names = std::fs::read_dir(path.parent().expect("a directory")).expect("readable");
         assert_eq!(names.count(), 1, "no temporary file is left");
         Store::forget(&path).expect("removed");
@@ -172,19 +147,19 @@ mod tests {
     #[test]
     fn tips_are_shown_one_at_a_time_until_tried() {
         let mut store = Store::default();
-        assert_eq!(store.progress().tip(), Some("step"));
+        assert_eq!(store.get().tip(), Some("step"));
         let tried = |store: &mut Store, action: &str| {
             let change = |progress: &mut super::Progress| progress.tried.extend([action.to_owned()]);
             store.change(change).expect("nothing is written");
         };
         tried(&mut store, "step");
-        assert_eq!(store.progress().tip(), None, "no verdict yet");
+        assert_eq!(store.get().tip(), None, "no verdict yet");
         store.note("oversell", "a", DONE).expect("noted");
-        assert_eq!(store.progress().tip(), Some("compare"));
+        assert_eq!(store.get().tip(), Some("compare"));
         tried(&mut store, "compare");
-        assert_eq!(store.progress().tip(), Some("free"));
+        assert_eq!(store.get().tip(), Some("free"));
         tried(&mut store, "free");
-        assert_eq!(store.progress().tip(), None);
+        assert_eq!(store.get().tip(), None);
     }
 
     #[test]
@@ -215,6 +190,6 @@ mod tests {
         let result = store.note("oversell", "a", DONE);
         assert!(matches!(result, Err(Trouble::Unkept(_))), "{result:?}");
         assert_eq!(store.note("oversell", "b", DONE), Ok(()));
-        assert_eq!(store.progress().of("oversell", "b"), Some(DONE), "remembered to the end");
+        assert_eq!(store.get().of("oversell", "b"), Some(DONE), "remembered to the end");
     }
 }

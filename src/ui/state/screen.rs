@@ -2,13 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    log::Log,
-    text::{Text, Words},
-    ui::keys::Pane,
-    verdict::Verdict,
-    world::World,
-};
+pub use crate::run::session::Failure;
+use crate::{log::Log, ui::keys::Pane, verdict::Verdict, world::World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
@@ -74,23 +69,6 @@ impl Scrolls {
             Some(scroll) => self.0.insert(pane, scroll),
             None => self.0.remove(&pane),
         };
-    }
-}
-
-/// A run should always report why it ends; this is shown if it does not.
-const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
-
-/// Why runs cannot continue.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
-    /// What happened, why, and what to do.
-    pub message: Text,
-    pub server: bool,
-}
-
-impl Failure {
-    pub fn silent() -> Self {
-        Self { message: ENDED.text(&[]), server: false }
     }
 }
 

@@ -55,9 +55,13 @@ pub fn path(file: &str) -> Option<PathBuf> {
 }
 
 impl<T: Content> UserFile<T> {
+    pub fn path() -> Option<PathBuf> {
+        path(T::FILE)
+    }
+
     /// Opens the user's file. A problem with it is returned and never fatal.
     pub fn open() -> (Self, Option<Trouble>) {
-        path(T::FILE).map_or_else(Default::default, Self::at)
+        Self::path().map_or_else(Default::default, Self::at)
     }
 
     /// Opens the file at `path`, which need not exist.

@@ -13,8 +13,6 @@ const ROOM: (u16, u16) = (36, 24);
 const ROOM_FOR_TWO: u16 = 25;
 /// The maximum number of groups of holders in a verdict.
 pub const GROUPS: usize = 3;
-/// The maximum number of names in a list.
-const NAMED: usize = 4;
 
 /// Bitmaps of letters, three columns by five rows, in row order.
 #[rustfmt::skip]
@@ -38,13 +36,7 @@ const LETTERS: &[(char, u16)] = &[
 /// Names with the glyphs of their clients: `● A and ■ B`.
 pub fn names(scene: &Scene<'_>, actors: &[ActorId]) -> String {
     let name = |actor: &ActorId| format!("{} {}", scene.glyph(*actor), scene.name(*actor));
-    let (listed, and) = (words::LISTED.get(scene.lang), words::LAST_LISTED.get(scene.lang));
-    let mut named: Vec<String> = actors.iter().take(NAMED).map(name).collect();
-    let last = match actors.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        Some(more) => words::MORE_NODES.with(scene.lang, &[&more.to_string()]),
-        None => named.pop().unwrap_or_default(),
-    };
-    if named.is_empty() { last } else { format!("{}{and}{last}", named.join(listed)) }
+    words::listed(actors.iter().map(name), scene.lang)
 }
 
 /// A short text for what is wrong at the playhead, so that it does not depend on the colour red.
@@ -65,7 +57,7 @@ pub fn alarm_words(scene: &Scene<'_>) -> Option<String> {
 }
 
 /// The shortest text for an invariant broken by `event`.
-pub fn breach_words(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
+fn breach_words(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
     match woken(run, event) {
         Some(woken) => words::WOKEN.with(lang, &[&woken.to_string()]),
         None => words::INVARIANT_BROKEN.get(lang).to_owned(),
@@ -73,14 +65,13 @@ pub fn breach_words(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
 }
 
 /// The text for a broken invariant, from the event that reports it on.
-pub fn breach_sentence(scene: &Scene<'_>, says: &Text, event: usize) -> String {
-    let loud = breach_words((scene.log, scene.chart), event, scene.lang);
-    format!("{loud} · {}", sentence_of(scene, says))
+pub fn breach_sentence(run: (&Log, &Chart), says: &Text, event: usize, lang: Lang) -> String {
+    format!("{} · {}", breach_words(run, event, lang), sentence_of(says, lang))
 }
 
 /// A sentence of a lesson, without its full stop.
-fn sentence_of(scene: &Scene<'_>, says: &Text) -> String {
-    says.get(scene.lang).replace('`', "").trim_end_matches(['.', '。']).to_owned()
+fn sentence_of(says: &Text, lang: Lang) -> String {
+    says.get(lang).replace('`', "").trim_end_matches(['.', '。']).to_owned()
 }
 
 /// How many clients got the same notification at once, if that is what broke an invariant.
@@ -138,11 +129,11 @@ pub fn draw_on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16)
             }
         }
         Some(Alarm::Broken(says, event)) => {
-            let words = breach_sentence(scene, says, event);
+            let words = breach_sentence((scene.log, scene.chart), says, event, scene.lang);
             // If space is short, the lesson's own sentence says more than that an invariant is broken.
             let room = frame.width.saturating_sub(if taken == 0 { 2 } else { taken + 4 });
             let is_cut = text::width(&words) > usize::from(room);
-            format!(" {} ", if is_cut { sentence_of(scene, says) } else { words })
+            format!(" {} ", if is_cut { sentence_of(says, scene.lang) } else { words })
         }
         None => return false,
     };
@@ -215,7 +206,7 @@ fn large_letters(scene: &Scene<'_>) -> Vec<Large> {
     if let Some(Alarm::Broken(says, event)) = scene.alarm()
         && woken((scene.log, scene.chart), event).is_none()
     {
-        let says = sentence_of(scene, says).to_uppercase();
+        let says = sentence_of(says, scene.lang).to_uppercase();
         choice.extend([line(&says, 2), line(&says, 1)]);
         choice.extend(halves(&says).map(|lines| Large { lines, wide: 1 }));
     }

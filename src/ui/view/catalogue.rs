@@ -73,21 +73,8 @@ impl<'a> CatalogueView<'a> {
     fn split_for_preview(&self, area: Rect) -> (Rect, Option<(Scene<'a>, Rect)>) {
         let room = (area.width >= PREVIEW.0 && area.height >= PREVIEW.1).then_some(self.preview).flatten();
         let Some(preview) = room else { return (area, None) };
-        let scene = Scene {
-            log: &preview.log,
-            world: &preview.world,
-            chart: &preview.chart,
-            sequence: &preview.sequence,
-            selected: None,
-            display: preview.world.now,
-            keys: self.context.keys,
-            flight: None,
-            expanded: false,
-            whole: false,
-            seen: preview.world.position,
-            theme: self.context.theme,
-            lang: self.context.lang,
-        };
+        let known = (&preview.chart, &preview.sequence);
+        let scene = Scene::still(&preview.log, &preview.world, known, self.context);
         let height = (lanes::preferred_rows(&scene, inside(area)) + 2).min(area.height * 2 / 5);
         let [above, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(height)]).areas(area);
         (above, Some((scene, below)))

@@ -6,7 +6,7 @@ use super::prelude::*;
 const FIRST_WIDE: u8 = 0xe1;
 
 /// Whether a cell is covered by the wide character to its left.
-fn is_second_half(buf: &Buffer, (x, y): (u16, u16)) -> bool {
+pub fn is_second_half(buf: &Buffer, (x, y): (u16, u16)) -> bool {
     let left = x.checked_sub(1).and_then(|x| buf.cell((x, y)));
     left.is_some_and(|left| {
         left.symbol().as_bytes().first() >= Some(&FIRST_WIDE) && text::width(left.symbol()) > 1

@@ -74,9 +74,7 @@ impl InterviewView<'_> {
         let keys = keys.map(|id| self.key(id));
         let line = Line::styled(words.with(lang, &[&keys[0], &keys[1]]), self.style(Role::Accent));
         let row = Rect { y: frame.bottom() + 1, height: 1, ..area }.intersection(area);
-        let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(row.width);
-        let row = row.centered_horizontally(columns.into());
-        buf.set_line(row.x, row.y, &line, row.width);
+        paragraph::draw_centred(&line, row, buf);
     }
 
     /// The invariant, and the moves.

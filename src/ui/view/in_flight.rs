@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{plot::Plot, prelude::*};
+use super::{cells, plot::Plot, prelude::*};
 use crate::{
     log::{Direction, LinkId, Target},
     ui::flight::{HALF, Hop, Load, predecessor},
@@ -293,25 +293,17 @@ fn thread(x: u16, y: u16, (symbol, style): (&str, Style), buf: &mut Buffer) {
         let lines = [" ", "─", "·", glyphs::PLAYHEAD, glyphs::PATH, glyphs::HELD];
         bars.contains(&symbol) || lines.contains(&symbol) || glyphs::LEASE.contains(&symbol)
     };
-    let is_covered = |x: u16| buf.cell((x, y)).is_some_and(|before| text::width(before.symbol()) > 1);
     if let Some(cell) = buf.cell((x, y))
         && is_free(cell.symbol())
-        && !x.checked_sub(1).is_some_and(is_covered)
+        && !cells::is_second_half(buf, (x, y))
     {
         put(x, y, symbol, style, buf);
     }
 }
 
-/// Draws a glyph over a cell. If that cell is half of a wide character, the other half is removed.
+/// Draws a glyph on the ground that is there.
 fn put(x: u16, y: u16, symbol: &str, style: Style, buf: &mut Buffer) {
-    if let Some(before) = x.checked_sub(1).and_then(|before| buf.cell_mut((before, y)))
-        && text::width(before.symbol()) > 1
-    {
-        before.set_symbol(" ");
-    }
-    if let Some(cell) = buf.cell_mut((x, y)) {
-        let ground = cell.bg;
-        cell.reset();
-        cell.set_symbol(symbol).set_style(style).set_bg(ground);
+    if let Some(ground) = buf.cell((x, y)).map(|cell| cell.bg) {
+        cells::put(buf, (x, y), symbol, style.bg(ground));
     }
 }

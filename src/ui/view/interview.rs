@@ -315,10 +315,7 @@ impl<'a> InterviewView<'a> {
         for (y, line) in
             (frame.bottom() + u16::from(frame.bottom() + BELOW < area.bottom())..area.bottom()).zip(below)
         {
-            let row = Rect { y, height: 1, ..area };
-            let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(row.width);
-            let row = row.centered_horizontally(columns.into());
-            buf.set_line(row.x, row.y, &line, row.width);
+            paragraph::draw_centred(&line, Rect { y, height: 1, ..area }, buf);
         }
     }
 

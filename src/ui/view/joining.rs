@@ -72,15 +72,14 @@ impl Code {
 
     /// Draws dark on light whatever the theme, because not every phone reads inverted codes.
     fn draw(&self, wide: usize, area: Rect, theme: Theme, buf: &mut Buffer) {
-        let ink = match theme.ink {
+        let paper = match theme.ink {
             Ink::Colour => Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)),
             Ink::Sixteen => Style::new().fg(Color::Black).bg(Color::White),
             // Assumes a dark ground, which almost all terminals without colours have.
             Ink::Mono => Style::new().add_modifier(Modifier::REVERSED),
         };
-        let paper = ink;
         let dark = match theme.ink {
-            Ink::Colour | Ink::Sixteen => Style { fg: ink.bg, bg: ink.fg, ..ink },
+            Ink::Colour | Ink::Sixteen => Style { fg: paper.bg, bg: paper.fg, ..paper },
             Ink::Mono => Style::new(),
         };
         for place in area.intersection(buf.area).positions() {
@@ -134,10 +133,11 @@ impl JoiningView<'_> {
             }
             None => paragraph::text_area(inner),
         };
-        self.words(words, shown_beside(words, inner), buf);
+        self.words(words, words.x > inner.x + 1, buf);
         theme.finish(buf);
     }
 
+    /// Draws the text, which is `beside` the QR code or alone.
     fn words(&self, area: Rect, beside: bool, buf: &mut Buffer) {
         let Context { theme, lang, .. } = self.context;
         let Joining { url, code, loopback } = self.joining;
@@ -193,9 +193,4 @@ impl JoiningView<'_> {
         y += high + 1;
         draw(&below, &mut y, buf);
     }
-}
-
-/// Whether the text is drawn beside the QR code.
-fn shown_beside(words: Rect, inner: Rect) -> bool {
-    words.x > inner.x + 1
 }

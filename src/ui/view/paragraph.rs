@@ -91,6 +91,13 @@ pub fn text_area(inner: Rect) -> Rect {
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
+/// Draws a line in the middle of a row.
+pub fn draw_centred(line: &Line<'_>, row: Rect, buf: &mut Buffer) {
+    let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(row.width);
+    let row = row.centered_horizontally(columns.into());
+    buf.set_line(row.x, row.y, line, row.width);
+}
+
 /// The first visible line of a list, so that the selected line and the next `after` lines are visible.
 pub fn start((chosen, after): (usize, usize), count: usize, height: u16) -> usize {
     let height = usize::from(height);

@@ -103,6 +103,30 @@ impl<'a> Oversold<'a> {
 }
 
 impl<'a> Scene<'a> {
+    /// A world in which nothing moves and nothing is selected.
+    pub fn still(
+        log: &'a Log,
+        world: &'a World,
+        (chart, sequence): (&'a Chart, &'a Sequence),
+        Context { keys, theme, lang }: Context<'a>,
+    ) -> Self {
+        Self {
+            log,
+            world,
+            chart,
+            sequence,
+            selected: None,
+            display: world.now,
+            keys,
+            flight: None,
+            whole: false,
+            seen: world.position,
+            expanded: false,
+            theme,
+            lang,
+        }
+    }
+
     /// The most important thing that is wrong at the playhead: the newest breach, or too many holders or overselling if
     /// that began later. If a whole run is shown, the first consequence.
     pub fn alarm(&self) -> Option<Alarm<'a>> {
@@ -125,9 +149,7 @@ impl<'a> Scene<'a> {
     /// The lock with the most holders, if they are too many.
     fn overlap_in_progress(&self) -> Option<(Excess, &'a str)> {
         let holding = &self.world.holding;
-        let open = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
-        let worst = open.max_by_key(|overlap| holding.holders(&overlap.lock).count())?;
-        Some((holding.worst()?, &worst.lock))
+        Some((holding.worst()?, &holding.widest()?.lock))
     }
 
     fn overlap_now(&self, lock: &str) -> Option<&'a Overlap> {

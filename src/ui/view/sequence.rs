@@ -186,7 +186,9 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         }
         RowKind::Breach => {
             if let Some(EventKind::Breached { says, .. }) = scene.event(row.event) {
-                draw_alarm(scene, layout, (&banner::breach_sentence(scene, says, row.event), placed.y), buf);
+                let run = (scene.log, scene.chart);
+                let words = banner::breach_sentence(run, says, row.event, scene.lang);
+                draw_alarm(scene, layout, (&words, placed.y), buf);
             }
         }
         RowKind::Gap { since } => {

@@ -26,12 +26,8 @@ const FONT_SIZE: f32 = 14.95;
 /// A Chinese character is as wide as it is high: at this size it nearly fills its two cells, as in running text.
 const WIDE_FONT_SIZE: f32 = 17.0;
 
-pub fn picture(buffer: &Buffer) -> String {
-    titled(buffer, "")
-}
-
-/// The picture with a title for readers who cannot see it.
-pub fn titled(buffer: &Buffer, title: &str) -> String {
+/// The picture, with a title, unless it is empty, for readers who cannot see it.
+pub fn picture(buffer: &Buffer, title: &str) -> String {
     let (columns, rows) = (buffer.area.width, buffer.area.height);
     let width = f32::from(columns) * CELL.0 + 2.0 * MARGIN;
     let height = f32::from(rows) * CELL.1 + 2.0 * MARGIN;
@@ -259,13 +255,13 @@ mod tests {
         style::{Color, Style},
     };
 
-    use super::{picture, titled};
+    use super::picture;
 
     #[test]
     fn cells_become_letters_in_their_colours() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 4, 1));
         buffer.set_string(0, 0, "锁<█", Style::new().fg(Color::Indexed(214)));
-        let svg = picture(&buffer);
+        let svg = picture(&buffer, "");
         assert!(svg.contains(">锁</text>") && svg.contains(">&lt;</text>"), "{svg}");
         assert!(svg.contains("#ffaf00"));
         assert_eq!(svg.matches("<text").count(), 2, "the block is a shape");
@@ -275,7 +271,7 @@ mod tests {
     fn letters_stay_on_the_grid() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 30, 1));
         buffer.set_string(0, 0, "SET lock 锁 a     b", Style::new());
-        let svg = titled(&buffer, "a <title>");
+        let svg = picture(&buffer, "a <title>");
         assert!(svg.contains("<title>a &lt;title&gt;</title>"), "{svg}");
         // Eight cells wide, from the margin on.
         assert!(svg.contains("<text x=\"12\" y=\"25.5\" textLength=\"72\""), "{svg}");
@@ -290,7 +286,7 @@ mod tests {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 2));
         buffer.set_style(buffer.area, Style::new().bg(Color::Indexed(255)));
         buffer.set_string(2, 0, "▄▄▄", Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)));
-        let svg = picture(&buffer);
+        let svg = picture(&buffer, "");
         assert!(svg.contains("rx=\"8\" fill=\"#eeeeee\""), "{svg}");
         let blocks = "<rect x=\"30\" y=\"21\" width=\"27\" height=\"9\" fill=\"#000000\"/>";
         assert!(svg.contains(blocks), "{svg}");

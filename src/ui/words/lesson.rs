@@ -132,8 +132,25 @@ pub const IN_BAR_FROZEN: Words = Words::new("mine, frozen", "持有，冻结中"
 pub const IN_BAR_STILL_FROZEN: Words = Words::new("still mine, frozen", "仍以为持有，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const IN_BAR_WAITS_FOR: Words = Words::new("waits for {}", "等待 {}");
-pub const LAST_LISTED: Words = Words::new(" and ", " 和 ");
+const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
+/// The maximum number of names in a list.
+const NAMED: usize = 4;
+
+/// Names in a sentence: `A, B and C`. Of many, the first ones and the number of the others.
+pub fn listed(names: impl ExactSizeIterator<Item = String>, lang: Lang) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let mut listed: Vec<String> = names.take(NAMED).collect();
+    let last = match more {
+        0 => listed.pop().unwrap_or_default(),
+        more => MORE_NODES.with(lang, &[&more.to_string()]),
+    };
+    if listed.is_empty() {
+        last
+    } else {
+        format!("{}{}{last}", listed.join(LISTED.get(lang)), LAST_LISTED.get(lang))
+    }
+}
 const HELD_TOGETHER: Words = Words::new(
     "{} thought at the same time that they held {}, from {} to {}.",
     "{} 同时以为自己持有{}：从 {} 到 {}。",

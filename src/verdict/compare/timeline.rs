@@ -87,12 +87,6 @@ impl Timeline {
             last.map_or(0, |last| last + 1)
         })
     }
-
-    /// The lesson time after the first `slots` slots.
-    pub fn at(&self, slots: usize) -> LessonTime {
-        let last = slots.min(self.slots.len()).checked_sub(1);
-        last.map_or(LessonTime::ZERO, |last| self.slots[last].at)
-    }
 }
 
 fn both(logs: [&Log; 2], events: [Option<usize>; 2]) -> impl Iterator<Item = &Event> {

@@ -77,14 +77,17 @@ impl<'a> Case<'a> {
         self.sent(sent).map_or_else(String::new, Command::brief)
     }
 
-    /// The contents of a Redis server as last seen before an event.
-    pub(crate) fn keyspace_at(&self, name: &str, event: usize) -> Option<&'a Keyspace> {
-        self.events[..event].iter().rev().find_map(|event| match &event.kind {
-            EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) => {
-                (server == name).then_some(keyspace)
-            }
+    /// The last `Sent` event of an actor before an event, and the operation's label.
+    pub(crate) fn last_sent(&self, by: ActorId, before: usize) -> Option<(usize, &'a str)> {
+        self.events[..before].iter().enumerate().rev().find_map(|(n, event)| match &event.kind {
+            EventKind::Sent { actor, label, .. } if *actor == by => Some((n, label.as_str())),
             _ => None,
         })
+    }
+
+    /// The contents of a Redis server as last seen before an event.
+    pub(crate) fn keyspace_at(&self, name: &str, event: usize) -> Option<&'a Keyspace> {
+        self.events[..event].iter().rev().find_map(|event| keyspace(event, name))
     }
 
     /// Whether another actor has sent the same value for a key.
@@ -236,13 +239,18 @@ fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
     };
     let end = events[after..].iter().position(next).map_or(events.len(), |n| after + n);
     let alone = count(after, &sent) == count(after, &replied);
-    alone
-        && events[..end].iter().rev().find_map(|event| match &event.kind {
-            EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) => {
-                (*server == effect.server).then(|| keyspace.keys.contains_key(&effect.key))
-            }
-            _ => None,
-        }) == Some(true)
+    let seen = events[..end].iter().rev().find_map(|event| keyspace(event, &effect.server));
+    alone && seen.is_some_and(|keyspace| keyspace.keys.contains_key(&effect.key))
+}
+
+/// The contents of a Redis server, if an event is an observation of it.
+pub(crate) fn keyspace<'a>(event: &'a Event, name: &str) -> Option<&'a Keyspace> {
+    match &event.kind {
+        EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) if server == name => {
+            Some(keyspace)
+        }
+        _ => None,
+    }
 }
 
 /// A command that was carried out.

@@ -49,15 +49,12 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
 /// would have repeated the same operation.
 pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
-    let made = case.events[..at].iter().rev().find_map(|event| match &event.kind {
-        EventKind::Sent { actor: known, label, .. } if *known == actor => Some(label),
-        _ => None,
-    })?;
+    let (_, made) = case.last_sent(actor, at)?;
     let operations = program.instructions.iter().filter_map(|instruction| match instruction {
         Instruction::Operate(operation) => Some(operation.as_ref()),
         _ => None,
     });
-    let mut from = operations.skip_while(|operation| operation.label != *made);
+    let mut from = operations.skip_while(|operation| operation.label != made);
     let made = first_word(from.next()?);
     let mut next = from.filter_map(first_word).filter(|word| !command::only_reads(word));
     next.next().filter(|next| made.as_ref() != Some(next))

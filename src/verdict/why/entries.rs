@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::case::{Case, writes};
+use super::case::{Case, keyspace, writes};
 use crate::{
-    log::{EventKind, KeyValue, Keyspace, Observed, ServerState},
+    log::{KeyValue, Keyspace},
     world::effect::{Access, Effect},
 };
 
@@ -53,12 +53,7 @@ fn observations<'a, 'n>(
     from: usize,
 ) -> impl Iterator<Item = (usize, &'a Keyspace)> + use<'a, 'n> {
     let later = case.events.iter().enumerate().skip(from);
-    later.filter_map(move |(n, event)| match &event.kind {
-        EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) => {
-            (server == name).then_some((n, keyspace))
-        }
-        _ => None,
-    })
+    later.filter_map(move |(n, event)| Some((n, keyspace(event, name)?)))
 }
 
 /// The entries of a collection by their identity: a field, a member.

@@ -1,11 +1,14 @@
 //! Why two actors held one lock: how the first holder lost its claim on the server before the second got the lock.
 
-use super::{Kind, Why, case::Case, entries, words};
+use super::{
+    Kind, Why,
+    case::{Case, keyspace},
+    entries, words,
+};
 use crate::{
     clock::LessonTime,
     log::{
         ActorId, Belief, Command, Condition, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed, Role,
-        ServerState,
     },
     verdict::Breach,
     world::effect::{Access, Effect, lease},
@@ -221,9 +224,7 @@ impl Pair<'_, '_> {
     /// Two processes have each locked a mutex of their own, or a file of their own machine.
     fn mutex(&self) -> Option<Why> {
         let locked = |(actor, believed): (ActorId, usize)| {
-            let sent = self.case.events[..believed].iter().rposition(
-                |event| matches!(&event.kind, EventKind::Sent { actor: known, .. } if *known == actor),
-            )?;
+            let (sent, _) = self.case.last_sent(actor, believed)?;
             match self.case.sent(sent)? {
                 command @ (Command::Local { .. } | Command::Flock { .. }) => Some((sent, command)),
                 _ => None,
@@ -261,10 +262,10 @@ struct Loss<'c, 'a> {
 impl Loss<'_, '_> {
     /// How the lock was lost, and the event of the loss.
     fn reason(&self) -> Option<(Kind, usize)> {
-        let deleted = self.deletion().map(|deletion| (Kind::Deleted, deletion.sent));
+        let deleted = self.deletion(false).map(|deletion| (Kind::Deleted, deletion.sent));
         // A deletion before it believed was that of its place in a queue.
         let let_go = || {
-            let deletion = self.own_deletion().filter(|deletion| deletion.sent > self.believed)?;
+            let deletion = self.deletion(true).filter(|deletion| deletion.sent > self.believed)?;
             Some((Kind::LetGo, deletion.sent))
         };
         deleted
@@ -275,31 +276,20 @@ impl Loss<'_, '_> {
             .or_else(|| self.restart().map(|event| (Kind::Restarted, event)))
     }
 
-    fn deletion(&self) -> Option<&Effect> {
+    /// The last deletion of the lock, by its holder or by another client.
+    fn deletion(&self, own: bool) -> Option<&Effect> {
         let mut done = self.case.touched(&self.set.key).rev();
         done.find(|effect| {
             effect.access == Access::Deleted
                 && effect.server == self.set.server
-                && !self.case.same_client(effect.actor, self.set.actor)
-                && self.case.before(self.set, effect)
-                && self.case.before(effect, self.granted)
-        })
-    }
-
-    /// The holder's own deletion of the lock.
-    fn own_deletion(&self) -> Option<&Effect> {
-        let mut done = self.case.touched(&self.set.key).rev();
-        done.find(|effect| {
-            effect.access == Access::Deleted
-                && effect.server == self.set.server
-                && self.case.same_client(effect.actor, self.set.actor)
+                && self.case.same_client(effect.actor, self.set.actor) == own
                 && self.case.before(self.set, effect)
                 && self.case.before(effect, self.granted)
         })
     }
 
     fn let_go(&self) -> bool {
-        self.own_deletion().is_some()
+        self.deletion(true).is_some()
     }
 
     /// The end of its time: the lease of a key, or the session that owned it.
@@ -407,14 +397,7 @@ impl Loss<'_, '_> {
         }
         let (mut promoted, mut master) = (None, false);
         for n in 0..self.granted.sent {
-            let Some(EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) })) =
-                self.case.kind(n)
-            else {
-                continue;
-            };
-            if server != new {
-                continue;
-            }
+            let Some(keyspace) = keyspace(&self.case.events[n], new) else { continue };
             if self.own(keyspace).is_some() && n > self.set.sent {
                 return None;
             }

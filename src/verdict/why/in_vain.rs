@@ -114,10 +114,7 @@ fn never_notified(case: &Case<'_>) -> Option<Text> {
     });
     let mut waiting = chosen.filter(|actor| awaits_notification(case, *actor));
     let actor = waiting.next()?;
-    let asked = case
-        .events
-        .iter()
-        .rposition(|event| matches!(&event.kind, EventKind::Sent { actor: known, .. } if *known == actor))?;
+    let (asked, _) = case.last_sent(actor, case.events.len())?;
     let Command::Zookeeper(call) = case.sent(asked)? else { return None };
     let path = call.path();
     let change =
@@ -149,10 +146,7 @@ fn stopped(case: &Case<'_>) -> Option<Text> {
         EventKind::GaveUp { actor, why } => Some((n, *actor, why)),
         _ => None,
     })?;
-    let label = case.events[..event].iter().rev().find_map(|event| match &event.kind {
-        EventKind::Sent { actor: known, label, .. } if *known == actor => Some(label.as_str()),
-        _ => None,
-    })?;
+    let (_, label) = case.last_sent(actor, event)?;
     Some(words::stopped(case.name(actor), label, is_lost(case, event, actor), why))
 }
 

@@ -16,8 +16,6 @@ use crate::{
     world::{Holding, Overlap, World},
 };
 
-/// The maximum number of names in a list.
-const NAMED: usize = 4;
 /// The maximum length of the bar of sales, in characters.
 const SOLD: i64 = 20;
 const SINCE: Words = Words::new("since {}", "从 {} 起");
@@ -26,15 +24,7 @@ const SINCE: Words = Words::new("since {}", "从 {} 起");
 fn names(source: &Source<'_>, actors: &[ActorId], lang: Lang) -> String {
     let sign = |actor: &ActorId| glyphs::client(source.client(*actor));
     let name = |actor: &ActorId| format!("{}\u{a0}{}", sign(actor), source.name(*actor));
-    let mut named: Vec<String> = actors.iter().take(NAMED).map(name).collect();
-    let last = match actors.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        Some(more) => words::MORE_NODES.with(lang, &[&more.to_string()]),
-        None => named.pop().unwrap_or_default(),
-    };
-    if named.is_empty() {
-        return last;
-    }
-    format!("{}{}{last}", named.join(words::LISTED.get(lang)), words::LAST_LISTED.get(lang))
+    words::listed(actors.iter().map(name), lang)
 }
 
 /// The banner from each event that changes it; `None` while nothing is wrong.
@@ -75,9 +65,7 @@ pub(crate) fn banners(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
 }
 
 fn holders(source: &Source<'_>, holding: &Holding) -> Option<Text> {
-    let excess = holding.worst()?;
-    let open = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
-    let worst = open.max_by_key(|overlap| holding.holders(&overlap.lock).count())?;
+    let (excess, worst) = (holding.worst()?, holding.widest()?);
     let actors: Vec<ActorId> = holding.holders(&worst.lock).collect();
     let since = time::moment(worst.from);
     Some(Text::from_fn(|lang| {
@@ -109,11 +97,7 @@ fn sold_words(source: &Source<'_>, oversold: &Oversold<'_>, position: usize) -> 
 
 fn broken_words(source: &Source<'_>, event: usize) -> Option<Text> {
     let EventKind::Breached { says, .. } = &source.log.events().get(event)?.kind else { return None };
-    Some(Text::from_fn(|lang| {
-        let says = says.get(lang).replace('`', "");
-        let loud = banner::breach_words((source.log, source.chart), event, lang);
-        format!("{loud} · {}", says.trim_end_matches(['.', '。']))
-    }))
+    Some(Text::from_fn(|lang| banner::breach_sentence((source.log, source.chart), says, event, lang)))
 }
 
 /// The stretches with a red ground. For overlaps also the texts for when they begin and after they have ended.

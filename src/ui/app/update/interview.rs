@@ -73,15 +73,10 @@ impl<R: Runs> App<R> {
             Some(_) => return self.end_interview(),
             None => {}
         }
-        let entry = match &mut self.mode {
-            Mode::Learning(lesson) => {
-                lesson.run.pause();
-                lesson.entry
-            }
-            Mode::Comparing(comparison) => comparison.entry,
-            Mode::Outcomes(screen) => screen.entry,
-            Mode::Browsing | Mode::Ending => self.selected,
-        };
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.run.pause();
+        }
+        let entry = self.mode.entry().unwrap_or(self.selected);
         let lesson = self.catalogue.entries.get(entry).map(|entry| entry.id.clone());
         let over_lesson = !matches!(self.mode, Mode::Browsing);
         self.show_interview(lesson.as_deref(), over_lesson);

@@ -36,7 +36,7 @@ impl<R: Runs> App<R> {
             Mode::Ending => None,
             Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
                 catalogue: &self.catalogue,
-                progress: self.progress.progress(),
+                progress: self.progress.get(),
                 selected: self.selected,
                 focus: self.catalogue_focus,
                 search: self.search.as_ref(),
@@ -98,11 +98,7 @@ impl<R: Runs> App<R> {
                     predictions: &lesson.run.predictions,
                     next: self.next_lesson(lesson.entry, lesson.variant),
                     // Other tips are shown only at the verdict: earlier they would give away answers to the questions.
-                    tip: self
-                        .progress
-                        .progress()
-                        .tip()
-                        .filter(|tip| *tip == "step" || lesson.run.shows_verdict()),
+                    tip: self.progress.get().tip().filter(|tip| *tip == "step" || lesson.run.shows_verdict()),
                     programs: lesson.run.playback.programs(),
                     program: self.program,
                     rows: self.rows,

@@ -11,6 +11,9 @@ use crate::{
     world::{Overlap, World},
 };
 
+/// The maximum number of holders that are named.
+const NAMED: usize = 3;
+
 pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), buf: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -98,7 +101,9 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         say(&format!("✗ {}", words::RUN_FAILED.get(view.context.lang)), loud);
     } else if let Some(worst) = worst(world) {
         say(&words::overlap_span(view.context.lang, worst.excess), loud);
-        let (who, from) = (names(view, side, worst), time::moment(worst.from));
+        let named = &worst.holders[..worst.holders.len().min(NAMED)];
+        let who = view.scene(side).map_or_else(String::new, |scene| banner::names(&scene, named));
+        let from = time::moment(worst.from);
         let span = match worst.apart {
             Some(to) => words::FROM_TO.with(view.context.lang, &[&who, &from, &time::moment(to)]),
             None => words::SINCE.with(view.context.lang, &[&who, &from]),
@@ -113,22 +118,6 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         say(&format!("✓ {}", never.get(view.context.lang)), style(Role::Good));
     }
     spans
-}
-
-/// Up to three of the holders of an overlap, with the glyphs of their clients.
-fn names(view: &CompareView<'_>, side: usize, overlap: &Overlap) -> String {
-    let world = view.sides[side].world;
-    let named = overlap.holders.iter().take(3).filter_map(|holder| {
-        let client = view.pair.charts[side].lanes.get(holder.0 as usize).map_or(0, |lane| lane.client);
-        Some(format!("{} {}", glyphs::client(client), world.actor(*holder)?.who.name))
-    });
-    let mut named: Vec<String> = named.collect();
-    let last = named.pop().unwrap_or_default();
-    if named.is_empty() {
-        return last;
-    }
-    let (listed, and) = (words::LISTED.get(view.context.lang), words::LAST_LISTED.get(view.context.lang));
-    format!("{}{and}{last}", named.join(listed))
 }
 
 fn worst(world: &World) -> Option<&Overlap> {

@@ -69,21 +69,10 @@ pub fn room(area: Rect) -> u16 {
 impl<'a> CompareView<'a> {
     /// The scene of a half; `None` until its run is over.
     fn scene(&self, side: usize) -> Option<Scene<'a>> {
-        Some(Scene {
-            log: self.sides[side].log?,
-            world: self.sides[side].world,
-            chart: &self.pair.charts[side],
-            sequence: Sequence::empty(),
-            selected: None,
-            display: self.now(),
-            keys: self.context.keys,
-            flight: None,
-            expanded: false,
-            whole: self.is_at_end(),
-            seen: self.sides[side].world.position,
-            theme: self.context.theme,
-            lang: self.context.lang,
-        })
+        let CompareSide { log, world, .. } = self.sides[side];
+        let known = (&self.pair.charts[side], Sequence::empty());
+        let scene = Scene::still(log?, world, known, self.context);
+        Some(Scene { display: self.now(), whole: self.is_at_end(), ..scene })
     }
 
     fn now(&self) -> LessonTime {

@@ -85,16 +85,10 @@ fn contents(view: &OutcomesView<'_>, state: &StateNode, width: usize) -> Vec<Lin
             let left = left.map_or_else(String::new, |left| format!("  {}", time::stretch(left)));
             let words = format!("{key}  {}{left}", redis::value(value));
             let words = text::clean(&words).into_owned();
-            let mark = Span::styled(std::mem::take(&mut name), view.style(Role::Chrome));
-            if mark.content.is_empty() {
-                let indent = " ".repeat(text::width(&server.name) + 2);
-                lines.extend(paragraph::hang(
-                    Span::raw(indent),
-                    paragraph::plain(&words, width, view.style(Role::Code)),
-                ));
-            } else {
-                lines.extend(paragraph::hang(mark, paragraph::plain(&words, width, view.style(Role::Code))));
-            }
+            // The name stands before the server's first key.
+            let indent = " ".repeat(text::width(&name));
+            let mark = Span::styled(std::mem::replace(&mut name, indent), view.style(Role::Chrome));
+            lines.extend(paragraph::hang(mark, paragraph::plain(&words, width, view.style(Role::Code))));
         }
     }
     lines.push(Line::default());

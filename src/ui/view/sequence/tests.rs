@@ -19,7 +19,7 @@ use crate::{
         chart::Chart,
         keys::KeyMap,
         theme::{Role, Theme, text},
-        view::{Scene, lanes, wire},
+        view::{Context, Scene, lanes, wire},
     },
     world::World,
 };
@@ -109,21 +109,8 @@ fn with_scene<T>(
 ) -> T {
     let (world, sequence, mut chart) = (World::fold(log, position), folded(log), Chart::default());
     chart.advance(log);
-    look(&Scene {
-        log,
-        world: &world,
-        chart: &chart,
-        sequence: &sequence,
-        selected,
-        display: world.now,
-        keys: &KeyMap::default(),
-        flight: None,
-        expanded: false,
-        whole: false,
-        seen: position,
-        theme: Theme::default(),
-        lang: Lang::Zh,
-    })
+    let context = Context { keys: &KeyMap::default(), theme: Theme::default(), lang: Lang::Zh };
+    look(&Scene { selected, ..Scene::still(log, &world, (&chart, &sequence), context) })
 }
 
 /// Draws the inside of a pane.

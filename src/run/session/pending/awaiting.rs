@@ -1,0 +1,482 @@
+//! Waiting for operations that are on their way: for replies, for what holds them up, and for all to come as far as they
+//! can.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use super::{OperationPlace, PendingOperation, PendingOperations, WithheldReply};
+use crate::{
+    client::protocol::Response,
+    clock::LessonTime,
+    lab::{LinkState, Waiting},
+    lesson::{Mistake, Path, plan::PlannedOperation},
+    log::{ActorId, EventKind, FILES, Fault, OpId, Reply},
+    run::session::{
+        RunError, client::ClientState, director::Director, faults::LinkSettles, harness::Arrived,
+        supervision::ANSWERS_WITHIN,
+    },
+    text::both,
+};
+
+/// How long free play waits for a reply before the next choice, in real time.
+const FREE_PLAY_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long nothing arrives before a server is asked whether it blocks an operation, and how often it is
+/// asked. Real time.
+const LOOK_EVERY: Duration = Duration::from_millis(3);
+
+/// How long a server may take, in real time, to end a wait that has timed out.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
+
+impl Director {
+    /// Waits until an operation has its reply, is known to wait for another actor, or cannot be answered
+    /// because a link is cut or held or the client is frozen.
+    pub(crate) async fn await_reply(&mut self, mut op: OpId, path: &Path) -> Result<(), RunError> {
+        let mut silent = Instant::now();
+        op = self.redirects.follow(op);
+        self.harness.flush().await?;
+        while let Some(pending) = self.pending.by_op.get(&op).cloned()
+            && !self.pending.withheld.contains_key(&op)
+        {
+            let waits_inside = pending.waits_inside();
+            let PendingOperation { actor, operation, server, may_wait, waits, place, .. } = pending;
+            let is_read = place == OperationPlace::ReplyPassed && self.harness.runs(actor);
+            if !is_read && self.harness.is_delayed(actor, &server) {
+                return self.await_delayed(path).await;
+            }
+            if !is_read && !self.harness.reachable(actor, &server) {
+                self.await_server(op, (actor, &server), path).await?;
+                break;
+            }
+            let unheard = silent.elapsed();
+            if may_wait && (waits_inside || unheard >= LOOK_EVERY) && self.waits_inside(op).await? {
+                break;
+            }
+            let followed = self.left_story && self.recorder.is_followed();
+            // While a story waits for a reply, the servers' clock runs at the speed of real time.
+            let patience = if followed { FREE_PLAY_PATIENCE } else { ANSWERS_WITHIN.saturating_add(waits) };
+            let next = if may_wait { LOOK_EVERY } else { patience };
+            let Ok(arrived) = tokio::time::timeout(next, self.harness.next()).await else {
+                if silent.elapsed() < patience {
+                    continue;
+                }
+                if followed {
+                    // The learner sees that there is no reply yet, and may act on it.
+                    break;
+                }
+                if self.harness.is_stopped() {
+                    silent = Instant::now();
+                    continue;
+                }
+                return Err(self.unanswered((actor, &operation), &server, patience, path).await);
+            };
+            silent = Instant::now();
+            match arrived? {
+                Arrived::Response(_, Response::Blocked { op: known }) if known == op => {
+                    if let Some(pending) = self.pending.by_op.get_mut(&op) {
+                        pending.place = OperationPlace::InClient;
+                    }
+                    break;
+                }
+                Arrived::Response(_, Response::Done { op: known, reply }) if known == op && !waits_inside => {
+                    // Replies that this operation unblocked come after its own, and what its own program does
+                    // after the reply is withheld meanwhile. An error comes before it: this operation was
+                    // answered because another one was chosen as the victim of a deadlock.
+                    self.pending.withheld.insert(op, WithheldReply { reply, then: Vec::new() });
+                    self.gather_replies(path).await?;
+                    let own = self.pending.withheld.remove(&op);
+                    self.hand_out_withheld(|reply| matches!(reply, Reply::Error { .. }), path)?;
+                    if let Some(own) = own {
+                        self.hand_out(op, own, path)?;
+                    }
+                }
+                arrived => self.handle(arrived, path)?,
+            }
+            op = self.redirects.follow(op);
+            self.harness.flush().await?;
+        }
+        // What a program prints right after its reply comes before the replies that its move brought about.
+        if self.scenario.is_attached() && !self.pending.withheld.is_empty() {
+            Box::pin(self.receive_reports(path)).await?;
+        }
+        self.hand_out_withheld(|_| true, path)
+    }
+
+    /// As [`Director::await_reply`], but also returns once the operation is known to be blocked inside its
+    /// server.
+    pub(crate) async fn await_reply_or_wait(&mut self, op: OpId, path: &Path) -> Result<(), RunError> {
+        if let Some(pending) = self.pending.by_op.get_mut(&op) {
+            pending.may_wait = true;
+        }
+        self.await_reply(op, path).await
+    }
+
+    /// Withholds the reply to an operation that was blocked inside its server. Returns the reply to any other
+    /// operation.
+    pub(crate) fn withhold_reply(&mut self, op: OpId, reply: Reply) -> Option<Reply> {
+        if !self.pending.by_op.get(&op).is_some_and(PendingOperation::waits_inside) {
+            return Some(reply);
+        }
+        self.pending.withheld.insert(op, WithheldReply { reply, then: Vec::new() });
+        None
+    }
+
+    /// Withholds what an external program reports after a withheld reply. Returns any other report, which is
+    /// to be handled now.
+    pub(crate) fn withhold_report(&mut self, arrived: Arrived) -> Option<Arrived> {
+        let Arrived::Response(
+            _,
+            Response::Said { actor, .. } | Response::Remarked { actor, .. } | Response::Rests { actor, .. },
+        ) = &arrived
+        else {
+            return Some(arrived);
+        };
+        let PendingOperations { withheld, by_op, .. } = &mut self.pending;
+        let mut kept = withheld.iter_mut();
+        match kept.find(|(op, _)| by_op.get(op).is_some_and(|pending| pending.actor == *actor)) {
+            Some((_, woken)) => woken.then.push(arrived),
+            None => return Some(arrived),
+        }
+        None
+    }
+
+    /// Hands out the withheld replies that `which` accepts, in the order in which the operations were sent.
+    pub(crate) fn hand_out_withheld(
+        &mut self,
+        which: fn(&Reply) -> bool,
+        path: &Path,
+    ) -> Result<(), RunError> {
+        let woken = std::mem::take(&mut self.pending.withheld);
+        let (now, later) = woken.into_iter().partition(|(_, woken)| which(&woken.reply));
+        self.pending.withheld = later;
+        let now: BTreeMap<OpId, WithheldReply> = now;
+        now.into_iter().try_for_each(|(op, woken)| self.hand_out(op, woken, path))
+    }
+
+    /// Hands out a reply, and then what the program reported after it.
+    fn hand_out(
+        &mut self,
+        op: OpId,
+        WithheldReply { reply, then }: WithheldReply,
+        path: &Path,
+    ) -> Result<(), RunError> {
+        self.done(op, &reply, path)?;
+        then.into_iter().try_for_each(|arrived| self.handle(arrived, path))
+    }
+
+    /// Waits for the replies to operations that are no longer blocked inside their servers, and hands them
+    /// out.
+    pub(crate) async fn settle_waits(&mut self, path: &Path) -> Result<(), RunError> {
+        self.gather_replies(path).await?;
+        self.hand_out_withheld(|_| true, path)
+    }
+
+    async fn gather_replies(&mut self, path: &Path) -> Result<(), RunError> {
+        let began = Instant::now();
+        while self.any_reply_is_due(began.elapsed()).await? {
+            match tokio::time::timeout(LOOK_EVERY, self.harness.next()).await {
+                Ok(arrived) => self.handle(arrived?, path)?,
+                Err(_) if began.elapsed() < ANSWERS_WITHIN || self.harness.is_stopped() => {}
+                Err(_) => return Err(RunError::ClientSilent { seconds: ANSWERS_WITHIN.as_secs() }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the reply to an operation that was blocked inside a server is on its way.
+    async fn any_reply_is_due(&mut self, waited: Duration) -> Result<bool, RunError> {
+        let now = self.clock.now();
+        if waited >= ENDS_WITHIN {
+            // The server has not ended these waits, so they are for something else, whose end is unknown.
+            for pending in self.pending.by_op.values_mut() {
+                pending.ends = pending.ends.filter(|ends| *ends > now);
+            }
+        }
+        let mut expected: BTreeMap<String, Vec<ActorId>> = BTreeMap::new();
+        for (_, pending) in self.pending.inside() {
+            if self.harness.reachable(pending.actor, &pending.server) {
+                if pending.ends.is_some_and(|ends| ends <= now) {
+                    return Ok(true);
+                }
+                match &pending.awaits_deletion {
+                    Some(key) if self.harness.lab.holds(&pending.server, key).await? => {}
+                    Some(_) => return Ok(true),
+                    None => expected.entry(pending.server.clone()).or_default().push(pending.actor),
+                }
+            }
+        }
+        for (server, actors) in expected {
+            let woken = match self.harness.lab.waiting(&server).await? {
+                Waiting::Number(number) => number < actors.len(),
+                Waiting::Sessions(sessions) => {
+                    !actors.iter().all(|actor| self.has_session_in(*actor, &server, &sessions))
+                }
+            };
+            if woken {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn has_session_in(&self, actor: ActorId, server: &str, sessions: &[i64]) -> bool {
+        let own = self.sessions.get(&(actor, server.to_owned()));
+        own.is_some_and(|own| sessions.contains(own))
+    }
+
+    /// Whether an operation is blocked inside its server. Records this the first time that it is.
+    async fn waits_inside(&mut self, op: OpId) -> Result<bool, RunError> {
+        let Some(PendingOperation { actor, operation, server, place, awaits_deletion, .. }) =
+            self.pending.by_op.get(&op).cloned()
+        else {
+            return Ok(false);
+        };
+        if (server != FILES && self.harness.lab.process(&server).is_err())
+            || !self.harness.answers(&server)?
+        {
+            return Ok(false);
+        }
+        let known =
+            self.pending.inside().filter(|(other, pending)| *other != op && pending.server == server).count();
+        let waits = match awaits_deletion {
+            Some(key) => self.harness.lab.holds(&server, &key).await?,
+            None => match self.harness.lab.waiting(&server).await? {
+                Waiting::Number(number) => number > known,
+                Waiting::Sessions(sessions) => self.has_session_in(actor, &server, &sessions),
+            },
+        };
+        if waits
+            && place != OperationPlace::InServer
+            && let Some(pending) = self.pending.by_op.get_mut(&op)
+        {
+            pending.place = OperationPlace::InServer;
+            self.recorder.record(EventKind::Blocked { op, actor, label: operation.label.clone() });
+        }
+        Ok(waits)
+    }
+
+    /// Handles a client's report. Returns the number of replies in it: 0 or 1.
+    pub(crate) fn handle_arrived(&mut self, arrived: Arrived, path: &Path) -> Result<usize, RunError> {
+        let is_reply = matches!(arrived, Arrived::Response(_, Response::Done { .. }));
+        if let Arrived::Response(_, Response::Blocked { op }) = &arrived
+            && let Some(pending) = self.pending.by_op.get_mut(op)
+        {
+            pending.place = OperationPlace::InClient;
+        }
+        self.handle(arrived, path)?;
+        self.hand_out_withheld(|_| true, path)?;
+        Ok(usize::from(is_reply))
+    }
+
+    /// Whether every operation without a reply is blocked inside a server or waits for another actor of its
+    /// process.
+    pub(crate) async fn all_are_blocked(&mut self) -> Result<bool, RunError> {
+        let ops: Vec<OpId> = self.pending.by_op.keys().copied().collect();
+        for op in ops {
+            if !self.pending.is_blocked(op) && !self.waits_inside(op).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The first end of a wait inside a server that ends by itself, and its actor.
+    pub(crate) fn next_end(&self) -> Option<(ActorId, LessonTime)> {
+        let ends = self.pending.inside().filter_map(|(_, pending)| {
+            let reachable = self.harness.reachable(pending.actor, &pending.server);
+            Some((pending.actor, pending.ends.filter(|_| reachable)?))
+        });
+        ends.min_by_key(|(actor, ends)| (*ends, *actor))
+    }
+
+    /// Waits until all servers of a client, or just `server`, have noticed that its connections are closed.
+    /// While a command is blocked inside a server, the server does not notice that the connection of the
+    /// command is closed.
+    pub(crate) async fn await_disconnected(
+        &mut self,
+        client: &str,
+        server: Option<&str>,
+        waited: &[PendingOperation],
+    ) -> Result<(), RunError> {
+        let mut sessions: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        for ((actor, to), session) in &self.sessions {
+            let waits = |pending: &PendingOperation| pending.actor == *actor && pending.server == *to;
+            let lives_there = self.scenario.actors[actor.0 as usize].actor.client == client;
+            if lives_there && server.is_none_or(|server| server == to) && !waited.iter().any(waits) {
+                sessions.entry(to.clone()).or_default().push(*session);
+            }
+        }
+        let servers: BTreeSet<&String> =
+            waited.iter().map(|pending| &pending.server).chain(sessions.keys()).collect();
+        let began = Instant::now();
+        for server in servers {
+            let own = sessions.get(server).map_or(&[][..], Vec::as_slice);
+            while began.elapsed() < ENDS_WITHIN && self.harness.answers(server)? {
+                let known = self.pending.inside().filter(|(_, pending)| pending.server == *server).count();
+                let waiting = self.harness.lab.waiting(server).await?;
+                let left = matches!(waiting, Waiting::Number(number) if number > known);
+                if !left && self.harness.lab.have_ended(server, own).await? {
+                    break;
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every request over a delayed link is answered or in transit: a server answers what has
+    /// arrived before time goes on.
+    pub(crate) async fn await_delayed(&mut self, path: &Path) -> Result<(), RunError> {
+        while let Some(settled) = self.unsettled()? {
+            tokio::pin!(settled);
+            tokio::select! {
+                () = &mut settled => {}
+                arrived = self.harness.next_within(2 * ANSWERS_WITHIN) => self.handle(arrived?, path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// For the first delayed link that has less in transit than its client waits for: a future that resolves
+    /// when it has as much. `None` if there is no such link.
+    fn unsettled(&self) -> Result<Option<impl Future<Output = ()> + use<>>, RunError> {
+        for (id, state) in self.harness.lab.link_states() {
+            if !matches!(state, LinkState::Delayed(..)) {
+                continue;
+            }
+            let waits = self.pending.by_op.values().filter(|pending| {
+                let client = self.harness.client(pending.actor);
+                client.name == id.from
+                    && client.state == ClientState::Running
+                    && pending.server == id.to
+                    && pending.waits.is_zero()
+                    && !pending.waits_inside()
+            });
+            let waits = waits.count();
+            if let Some(link) = self.harness.lab.link_control(id)
+                && link.in_transit() < waits
+                && self.harness.answers(&id.to)?
+            {
+                return Ok(Some(link.carries(waits)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The error for an operation that its server does not answer although it runs and no link holds the
+    /// reply.
+    async fn unanswered(
+        &self,
+        (actor, operation): (ActorId, &PlannedOperation),
+        server: &str,
+        silent: Duration,
+        path: &Path,
+    ) -> RunError {
+        let (name, seconds) = (self.name(actor), silent.as_secs());
+        let label = &operation.label;
+        let place = operation.path.clone().unwrap_or_else(|| path.clone());
+        let sent = self.pending.by_op.values().any(|pending| pending.actor == actor && pending.may_wait);
+        let (why, help) = if self.harness.lab.observe().await.is_ok() {
+            (
+                both!(
+                    "answers others meanwhile, so this command waits for something that nobody does",
+                    "还在应答别人，说明这条命令在等一件没人做的事"
+                ),
+                (!sent).then(|| {
+                    both!(
+                        "a move ends with its reply; `- send: {name}.{label}` lets others go on before",
+                        "收到回复一步才算完；`- send: {name}.{label}` 可以让别人先走"
+                    )
+                }),
+            )
+        } else {
+            let busy = both!(
+                "answers nobody meanwhile: this command keeps it busy, such as a script that does not end",
+                "谁也不应答：它被这条命令占住了，比如一个不会结束的脚本"
+            );
+            (busy, None)
+        };
+        let message = both!(
+            "`{name}.{label}` has had no reply for {seconds} s of real time; `{server}` {why}",
+            "`{name}.{label}` 在实际时间 {seconds} 秒内没有回复；`{server}` {why}",
+            why
+        );
+        let mistake = Mistake::new(&place, message);
+        let mistake = help.into_iter().fold(mistake, Mistake::help);
+        self.scenario.loaded.source.place(&mistake).into()
+    }
+
+    /// Waits for the replies that may come after a link was released or a process thawed.
+    pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), RunError> {
+        let in_flight =
+            self.pending.by_op.iter().filter(|(_, pending)| pending.place != OperationPlace::InClient);
+        let in_flight = in_flight.map(|(op, _)| *op).collect();
+        self.await_all(in_flight, path).await
+    }
+
+    async fn await_all(&mut self, mut ops: Vec<OpId>, path: &Path) -> Result<(), RunError> {
+        ops.sort_unstable();
+        for op in ops {
+            self.await_reply(op, path).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the operations whose connections a fault broke are over, their replies lost.
+    pub(crate) async fn await_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {
+        let broken = |(op, pending): (&OpId, &PendingOperation)| {
+            let client = self.harness.client_of[pending.actor.0 as usize];
+            self.harness.breaks(fault, client, &pending.server).then_some(*op)
+        };
+        let broken = self.pending.by_op.iter().filter_map(broken).collect();
+        self.await_all(broken, path).await
+    }
+
+    /// Waits until an operation whose reply is not reported now has come as far as it can: its request or its
+    /// reply is held, or the reply has passed to a client that is frozen.
+    async fn await_server(
+        &mut self,
+        op: OpId,
+        (actor, server): (ActorId, &str),
+        path: &Path,
+    ) -> Result<(), RunError> {
+        // Each operation has a connection of its own, on which its request or its reply is held.
+        let sent = self.pending.by_op.iter().filter(|(_, other)| {
+            other.server == server
+                && !other.waits_inside()
+                && self.harness.share_a_process(other.actor, actor)
+        });
+        let sent: Vec<OpId> = sent.map(|(op, _)| *op).collect();
+        let mut held = match self.harness.link_settles(actor, server, sent.len())? {
+            None => return Ok(()),
+            Some(LinkSettles::Holds(held)) => held,
+            Some(LinkSettles::Passes(passed)) => {
+                let waits = |pending: &PendingOperation| pending.waits_inside() || !pending.waits.is_zero();
+                if !self.pending.by_op.values().any(waits) && passed.await {
+                    for op in sent {
+                        self.pending
+                            .by_op
+                            .entry(op)
+                            .and_modify(|pending| pending.place = OperationPlace::ReplyPassed);
+                    }
+                }
+                return Ok(());
+            }
+        };
+        let may_wait = self.pending.by_op.get(&op).is_some_and(|pending| pending.may_wait);
+        while self.pending.by_op.contains_key(&op) {
+            tokio::select! {
+                () = &mut held => return Ok(()),
+                arrived = self.harness.next() => self.handle(arrived?, path)?,
+                () = tokio::time::sleep(LOOK_EVERY), if may_wait => {
+                    if self.waits_inside(op).await? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
