@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn names<'a>(texts: &'a BTreeMap<String, impl Sized>) -> BTreeSet<&'a str> {
+    fn names(texts: &BTreeMap<String, impl Sized>) -> BTreeSet<&str> {
         texts.keys().map(String::as_str).collect()
     }
 

@@ -177,14 +177,11 @@ impl Truth {
         known.checked_sub(1).map(|n| leases[n])
     }
 
-    /// The last owner of a lock between two events. `None` if the server has never had the lock by then, `Some(None)` if
-    /// nobody had it, or somebody unknown, or several.
-    pub(crate) fn owner_between(&self, lock: &str, since: usize, end: usize) -> Option<Option<Owner>> {
+    /// The last span of a lock that began before an event.
+    pub(crate) fn last_held(&self, lock: &str, end: usize) -> Option<&Span> {
         let known = self.spans.partition_point(|span| span.from.1 < end);
-        let of_lock = |span: &&Span| span.about == About::Lock && span.lock == lock;
-        let last = self.spans[..known].iter().rev().take(OPEN).find(of_lock)?;
-        let is_over = last.to.is_some_and(|(_, event)| event < since);
-        Some(last.owner.filter(|_| !is_over && last.others.is_empty()))
+        let mut newest = self.spans[..known].iter().rev().take(OPEN);
+        newest.find(|span| span.about == About::Lock && span.lock == lock)
     }
 
     /// The locks that are held now, with their owners.

@@ -238,9 +238,11 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
     // What a server has decides. With several servers, or a lock that is no key, the clients' beliefs do.
     let is_over = bar.to.is_some_and(|(_, event)| event < plot.position);
     let since = if is_over { bar.from.1 } else { end };
-    let mut owners = scene.chart.truths.iter().filter_map(|truth| truth.owner_between(&bar.lock, since, end));
-    if let (Some(owner), None) = (owners.next(), owners.next()) {
-        return owner.and_then(|owner| scene.owner(owner)).filter(|owner| *owner != actor);
+    let mut spans = scene.chart.truths.iter().filter_map(|truth| truth.last_held(&bar.lock, end));
+    if let (Some(span), None) = (spans.next(), spans.next()) {
+        let was_held = span.to.is_none_or(|(_, event)| event >= since) && span.others.is_empty();
+        let owner = span.owner.filter(|_| was_held).and_then(|owner| scene.owner(owner));
+        return owner.filter(|owner| *owner != actor);
     }
     let mut latest: Option<(usize, Option<ActorId>)> = None;
     for (n, lane) in (0..).zip(&scene.chart.lanes).filter(|(n, lane)| *n != actor.0 && lane.band.is_none()) {
