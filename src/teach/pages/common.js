@@ -34,12 +34,15 @@ Object.assign(SAYS, {
   unheard: ["That did not arrive. Try again.", "没有送达，请重试。"], busy: ["One moment, still at work.", "请稍等，上一步还没做完。"],
 });
 
-/** The storage of the browser, if the page may use it. */
+// The language of the terminal, in which the stage and the teacher's page begin; other pages have none.
+const GIVEN = document.documentElement.dataset.lang || "";
+/** The storage of the browser, if the page may use it. What is chosen on a page with a given language lasts as long as
+ *  its tab, so that the next class begins in its own. */
 const memory = {
-  get(key) { try { return localStorage.getItem(key); } catch (error) { return null; } },
-  set(key, value) { try { localStorage.setItem(key, value); } catch (error) { /* not stored */ } },
+  get(key) { try { return (GIVEN ? sessionStorage : localStorage).getItem(key); } catch (error) { return null; } },
+  set(key, value) { try { (GIVEN ? sessionStorage : localStorage).setItem(key, value); } catch (error) { /* not stored */ } },
 };
-lang = memory.get("lang") || (/^zh\b/i.test(navigator.language || "") ? "zh" : "en");
+lang = memory.get("lang") || GIVEN || (/^zh\b/i.test(navigator.language || "") ? "zh" : "en");
 if (lang !== "zh") lang = "en";
 
 /** Draws the page's texts in the current language, now and whenever it changes. */
