@@ -22,6 +22,8 @@ Object.assign(SAYS, {
   voted: ["{} of {} have voted", "{} 人已投票，共 {} 人"], joined: ["{} joined", "已有 {} 人加入"],
   seconds: ["{} s left", "还剩 {} 秒"], votes: ["How the class voted", "全班的选择"],
   plausible: ["About your choice", "关于你的选择"],
+  lock: ["the lock", "锁"], named: ["the lock “{}”", "锁“{}”"],
+  taken: ["{} has got {} before {} let go of it.", "{} 拿到了{}，而 {} 还没有放手。"],
   free: ["free", "空闲"], held: ["held by {}", "{} 持有"], both: ["{} at once: {}", "{} 个同时持有：{}"],
   broken0: ["Broken", "已攻破"],
   broken: ["Broken by this class in {} moves", "全班用 {} 步攻破了这把锁"],
@@ -72,11 +74,6 @@ function show(element, key, make) {
   element.textContent = "";
   element.append(...[].concat(make()));
   return true;
-}
-function line(name, words) {
-  const element = prose(words);
-  element.className = name;
-  return element;
 }
 function write(element, words) {
   if (element.textContent !== words) element.textContent = words;
@@ -166,6 +163,12 @@ function lockState(lock) {
   });
   item.append(after);
   return item;
+}
+/** Who took a lock before others let go of it; its holders are in the order in which they came. */
+function overlapWords(lock) {
+  const both = lock.name, name = both.en !== both.zh ? text(both) : both.en === "lock" ? say("lock") : say("named", both.en);
+  const who = lock.holders.map((holder) => `${GLYPHS[holder.client % 8]}\u00a0${holder.name}`), newest = who.pop();
+  return say("taken", newest, name, who.join(" "));
 }
 /** With the number of moves, if the class chose any of them. */
 const brokenWords = (broken) => (broken.moves === null ? say("broken0") : broken.moves === 1 ? say("broken1") : say("broken", broken.moves));

@@ -25,7 +25,7 @@ pub(super) const STAGE: &str = page!(
     "stage.html",
     " class=\"stage\"",
     ["colours", "player", "votes", "class"],
-    ["words", "votes", "timeline", "common", "stage"]
+    ["words", "votes", "timeline", "crowd", "common", "stage"]
 );
 pub(super) const TEACHER: &str =
     page!("teacher.html", "", ["colours", "votes", "class"], ["words", "votes", "common", "teacher"]);
@@ -52,6 +52,7 @@ pub(super) fn asset(name: &str) -> Option<(&'static str, Cow<'static, str>)> {
         "class.css" => (CSS, include_str!("class.css")),
         "words.js" => (JS, html::WORDS),
         "timeline.js" => (JS, html::TIMELINE),
+        "crowd.js" => (JS, html::CROWD),
         "votes.js" => (JS, include_str!("../../export/html/votes.js")),
         "common.js" => (JS, include_str!("common.js")),
         "join.js" => (JS, include_str!("join.js")),
