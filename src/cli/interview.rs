@@ -109,7 +109,7 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
             return exam(global, &lessons, count);
         }
         let exam = Beginning::Exam(filter, count.into());
-        return play::play(global, args.lesson.as_deref(), None, Some(exam), || Ok(None));
+        return play::play(global, args.lesson.as_deref(), None, Some(exam), |_| Ok(None));
     }
     library.lessons.extend(lesson.filter(|loaded| library.find(&loaded.lesson.id).is_none()));
     let entries = library.lessons.iter().map(|loaded| CatalogueEntry::from(&loaded.lesson));
@@ -132,7 +132,7 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
             None if filter == Filter::default() => Beginning::Decks,
             None => Beginning::Practice(filter),
         };
-        return play::play(global, args.lesson.as_deref(), None, Some(beginning), || Ok(None));
+        return play::play(global, args.lesson.as_deref(), None, Some(beginning), |_| Ok(None));
     }
     if let Some(trouble) = &trouble {
         print::complain(&super::progress::words_of(trouble, global.lang()));

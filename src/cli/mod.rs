@@ -338,11 +338,11 @@ pub fn main() -> ExitCode {
 
 fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
     match command {
-        None => play::play(global, None, None, None, || Ok(None)),
+        None => play::play(global, None, None, None, |_| Ok(None)),
         Some(Command::Play { lesson }) => attach::play_recorded(global, &lesson)
-            .unwrap_or_else(|| play::play(global, Some(&lesson), None, None, || Ok(None))),
+            .unwrap_or_else(|| play::play(global, Some(&lesson), None, None, |_| Ok(None))),
         Some(Command::Compare(args)) => {
-            play::play(global, Some(&args.lesson), Some(&args), None, || Ok(None))
+            play::play(global, Some(&args.lesson), Some(&args), None, |_| Ok(None))
         }
         Some(Command::Teach(args)) => teach::teach(global, &args),
         Some(Command::Interview(args)) => interview::interview(global, &args),

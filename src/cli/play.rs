@@ -62,14 +62,14 @@ fn compared(
 }
 
 /// Opens the screen: with a lesson, with two variants of it, with the interview (about that lesson), or with
-/// the catalogue. `class` creates the class that follows the screen, after everything else that can be wrong
-/// was checked.
+/// the catalogue. `class` creates the class that follows the screen and begins in its language, after everything
+/// else that can be wrong was checked.
 pub(crate) fn play(
     global: &Global,
     lesson: Option<&str>,
     compare: Option<&CompareArgs>,
     interview: Option<Beginning>,
-    class: impl FnOnce() -> Result<Option<Class>, Failure>,
+    class: impl FnOnce(Lang) -> Result<Option<Class>, Failure>,
 ) -> Result<u8, Failure> {
     let mut recorded = recordings(lesson, compare)?;
     // The servers of a carried lesson start while the other lessons are read.
@@ -154,7 +154,7 @@ pub(crate) fn play(
         reduced_motion: global.reduced_motion || global.settings.reduced_motion.unwrap_or(false),
         mistakes: global.settings.summary(),
     };
-    let class = class()?;
+    let class = class(app_options.lang)?;
     let ended = super::block_on(async {
         if let Some(choice) = app_options.open.as_ref().filter(|_| app_options.compare.is_none()) {
             runs.begin(choice);

@@ -57,7 +57,7 @@ pub struct TeachArgs {
 
 pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
     let (mut handle, mut keeper, mut link) = (None, None, None);
-    let class = || {
+    let class = |lang| {
         let mut keep = None;
         if let Some(folder) = &args.keep {
             let (sender, runs) = mpsc::channel();
@@ -65,8 +65,9 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
             keep = Some(sender);
         }
         ask(global, args)?;
+        let look = Look { lang, ..look(global) };
         let (room, pages) =
-            teach::start(args.bind, look(global)).map_err(|error| Failure::usage(error.text().clone()))?;
+            teach::start(args.bind, look).map_err(|error| Failure::usage(error.text().clone()))?;
         super::block_on(async {
             // From here on no signal ends the program by itself, so that the link is removed however the
             // class ends.

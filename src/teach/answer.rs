@@ -103,7 +103,7 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
         }
         ["stage"] => {
             is(Method::GET)?;
-            Ok(respond(StatusCode::OK, HTML, pages::STAGE))
+            Ok(respond(StatusCode::OK, HTML, pages::beginning_in(class.look.lang, pages::STAGE)))
         }
         ["stage", "events"] => {
             is(Method::GET)?;
@@ -123,7 +123,7 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
             match rest {
                 [] => {
                     is(Method::GET)?;
-                    Ok(respond(StatusCode::OK, HTML, pages::TEACHER))
+                    Ok(respond(StatusCode::OK, HTML, pages::beginning_in(class.look.lang, pages::TEACHER)))
                 }
                 ["events"] => {
                     is(Method::GET)?;

@@ -103,7 +103,8 @@ impl fmt::Display for TeachError {
 
 impl std::error::Error for TeachError {}
 
-/// Starts serving a class at an address. `look` is how the stage shows the run.
+/// Starts serving a class at an address. `look` is how the stage shows the run, and the
+/// language in which it and the teacher's page begin.
 pub fn start(bind: SocketAddr, look: Look) -> Result<(Classroom, TeachHandle), TeachError> {
     begin(bind, look).map_err(|error| TeachError::new(bind, &error))
 }

@@ -5,8 +5,9 @@ use std::{path::Path, sync::Arc};
 
 use lockstep::{
     export::Look,
+    log::Steps,
     teach::{self, TeachHandle},
-    text::Text,
+    text::{Lang, Text},
     ui::state::classroom::protocol::{
         Broken, ClassView, Classroom, Decision, Holder, LockView, Poll, PollKind, Published, TeacherView,
     },
@@ -25,9 +26,10 @@ const PHONE: (u32, u32) = (390, 844);
 const SMALL: (u32, u32) = (320, 568);
 const PROJECTOR: (u32, u32) = (1920, 1080);
 
-/// A class on loopback. Its pages show what is published.
-fn class() -> (Classroom, TeachHandle) {
-    teach::start("127.0.0.1:0".parse().expect("an address"), Look::default()).expect("a class is served")
+/// A class on loopback, with a terminal in this language. Its pages show what is published.
+fn class(lang: Lang) -> (Classroom, TeachHandle) {
+    let look = Look { lang, ..Look::default() };
+    teach::start("127.0.0.1:0".parse().expect("an address"), look).expect("a class is served")
 }
 
 fn both(en: &str, zh: &str) -> Text {
@@ -64,7 +66,7 @@ fn decided(poll: Poll) -> Poll {
 fn lock(holders: &[(&str, usize)]) -> LockView {
     let broken = holders.len() > 1;
     let holders = holders.iter().map(|(name, client)| Holder { name: (*name).to_owned(), client: *client });
-    LockView { name: both("lock", "锁"), holders: holders.collect(), broken }
+    LockView { name: "lock".into(), holders: holders.collect(), broken }
 }
 
 fn view() -> ClassView {
@@ -95,6 +97,13 @@ fn states() -> Vec<(ClassView, [&'static str; 2])> {
         (view(), ["held by ● A", "● A 持有"]),
         (ClassView { locks: vec![lock(&[])], ..view() }, ["free", "空闲"]),
         (ClassView { locks: two(), ..view() }, ["2 at once", "2 个同时持有"]),
+        (
+            ClassView { locks: two(), ..view() },
+            [
+                "■\u{a0}B has got the lock before ●\u{a0}A let go of it.",
+                "■\u{a0}B 拿到了锁，而 ●\u{a0}A 还没有放手。",
+            ],
+        ),
         (ClassView { poll: Some(poll(1, PollKind::Prediction)), ..view() }, ["have voted", "已投票"]),
         (
             ClassView { poll: Some(Poll { closed: true, ..poll(1, PollKind::Prediction) }), ..view() },
@@ -140,9 +149,7 @@ fn assert_sound(chrome: &mut Chrome, which: &str) {
 
 /// Checks every page in every state, in both languages and themes.
 fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
-    let (class, handle) = class();
     let mut chrome = Chrome::start(PHONE, true);
-    let host = handle.stage_url.trim_end_matches("/stage").to_owned();
     let whole = stage::run();
     for (n, lang, theme, phone) in [
         (0, "en-US", "light", PHONE),
@@ -150,13 +157,18 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
         (1, "zh-CN", "light", PHONE),
         (1, "zh-CN", "dark", SMALL),
     ] {
+        // Phones speak the language of their browser, the other pages that of the terminal.
+        let (class, handle) = class([Lang::En, Lang::Zh][n]);
+        let host = handle.stage_url.trim_end_matches("/stage").to_owned();
+        let other = ["zh-CN", "en-US"][n];
         for (page, url, size) in [
             ("phone", &class.joining.url, phone),
             ("teacher", &handle.teacher_url, phone),
             ("stage", &handle.stage_url, PROJECTOR),
         ] {
-            chrome.as_on(size, theme, lang);
+            chrome.as_on(size, theme, if page == "phone" { lang } else { other });
             chrome.visit(url);
+            assert_eq!(chrome.eval("lang"), ["en", "zh"][n], "{page} {lang}");
             let states = states();
             let last = states.len() - 1;
             for (place, (view, words)) in states.into_iter().enumerate() {
@@ -196,15 +208,60 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
             chrome.visit(&format!("{host}{path}"));
             check(&mut chrome, &format!("join {path} {lang} {theme}"));
         }
+        // A wrong code is answered with 404, which the browser logs.
+        chrome.troubles.retain(|trouble| !trouble.contains("404"));
+        assert_eq!(chrome.troubles, Vec::<String>::new());
+        assert!(
+            chrome.requests.iter().all(|url| url.starts_with(&host) || url.starts_with("data:")),
+            "{:?}",
+            chrome.requests
+        );
+        // The streams of this class end before it does.
+        chrome.visit("about:blank");
+        chrome.requests.clear();
     }
-    // A wrong code is answered with 404, which the browser logs.
-    chrome.troubles.retain(|trouble| !trouble.contains("404"));
+}
+
+#[test]
+fn the_stage_says_what_went_wrong_and_keeps_a_chosen_language_for_its_tab() {
+    let (class, handle) = class(Lang::Zh);
+    let whole = stage::run();
+    let mut chrome = Chrome::start(PROJECTOR, false);
+    chrome.as_on(PROJECTOR, "dark", "en-US");
+    chrome.visit(&handle.stage_url);
+    let told =
+        "[...document.querySelectorAll('#told .news')].map((e) => e.innerText.replace(/\\u00a0/g, ' '))";
+    let publish = |chrome: &mut Chrome, step: usize| {
+        let position = Steps::of(&whole.log).all()[step - 1].position;
+        let run = Some(stage::at(&whole, position));
+        class.published.send_replace(Published {
+            class: ClassView { step, ..view() },
+            run,
+            ..Published::default()
+        });
+        chrome.wait_for(&format!(
+            "seen && seen.step === {step} && position === {position} && !$('timeline').hidden"
+        ));
+        chrome.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        assert_sound(chrome, &format!("step {step}"));
+    };
+    publish(&mut chrome, 6);
+    assert_eq!(chrome.eval(told), json!([]));
+    publish(&mut chrome, 7);
+    assert_eq!(chrome.eval(told), json!(["■ B 拿到了锁，而 ● A 还没有放手。"]));
+    chrome.click("#language", 0.5);
+    chrome.wait_for("lang === 'en'");
+    chrome.wait_for(&format!(
+        "JSON.stringify({told}) === '[\"■ B has got the lock before ● A let go of it.\"]'"
+    ));
+    // A reload keeps what was chosen; the next tab begins in the terminal's language.
+    chrome.visit(&handle.stage_url);
+    assert_eq!(chrome.eval("lang"), "en");
+    let next = chrome.person();
+    chrome.turn_to(&next);
+    chrome.visit(&handle.stage_url);
+    assert_eq!(chrome.eval("lang"), "zh");
     assert_eq!(chrome.troubles, Vec::<String>::new());
-    assert!(
-        chrome.requests.iter().all(|url| url.starts_with(&host) || url.starts_with("data:")),
-        "{:?}",
-        chrome.requests
-    );
 }
 
 #[test]

@@ -83,8 +83,81 @@ fn a_killed_server_holds_nothing_on_the_page() {
     let struck =
         "getComputedStyle(document.querySelector('[data-server=node1] .label span')).textDecorationLine";
     assert_eq!(chrome.eval(struck), "line-through");
+    // Its own lane says why.
+    assert_eq!(marked(&mut chrome, "node1"), json!(["✝ SIGKILL"]));
+    assert_eq!(marked(&mut chrome, "node2"), json!([]));
     chrome.press("Home");
     assert_eq!(chrome.eval(struck), "none");
+}
+
+/// The faults that a server's lane names.
+fn marked(chrome: &mut Chrome, server: &str) -> Value {
+    chrome.eval(&format!(
+        "[...document.querySelectorAll('[data-server={server}] .became.error')].filter((e) => e.offsetWidth > 50).map((e) => e.innerText)"
+    ))
+}
+
+#[test]
+fn a_server_that_comes_back_says_so_in_its_lane() {
+    let place = Place::new();
+    let page = page(&place, &["redlock", "--variant", "one-master", "--lang", "zh"]);
+    let mut chrome = Chrome::start((1200, 800), true);
+    for (fragment, size) in [("#step=5", (1200, 800)), ("#embed&step=5", (680, 320))] {
+        let size = json!({"width": size.0, "height": size.1, "deviceScaleFactor": 1, "mobile": false});
+        chrome.call("Emulation.setDeviceMetricsOverride", &size);
+        chrome.open(&page, fragment);
+        assert_eq!(marked(&mut chrome, "redis1"), json!(["✝ SIGKILL", "▶ START"]), "{fragment}");
+        assert_eq!(marked(&mut chrome, "redis2"), json!([]), "{fragment}");
+    }
+}
+
+/// The heights, in percent, at which the shape of a lease's bar ends, for each bar of a server's lane.
+const DRAINED: &str = "[...document.querySelectorAll('.drain')].filter((e) => e.style.clipPath && !e.parentElement.hidden) \
+     .map((e) => 100 - Number(e.style.clipPath.match(/([\\d.]+)%, 100% 100%\\)$/)[1]))";
+
+#[test]
+fn a_lease_that_ran_out_is_drawn_down_to_nothing() {
+    let place = Place::new();
+    let page = page(&place, &["unlock-someone-elses-lock", "--variant", "blind-del"]);
+    let mut chrome = Chrome::start((1200, 800), true);
+    chrome.open(&page, "#step=end");
+    let found = chrome.eval(DRAINED);
+    let left: Vec<f64> = found.as_array().expect("bars").iter().filter_map(Value::as_f64).collect();
+    // A's lease of three seconds ran out. B's key was deleted when one of its three seconds was over.
+    assert!(left[0] < 1.0 && left[1] > 55.0 && left[1] < 75.0, "{left:?}");
+}
+
+/// The dots of a crowd: all of them, and the bright ones.
+const DOTS: &str = "[...['.dots i', '.dots .lit']].map((which) => \
+     [...document.querySelectorAll(which)].filter((e) => e.offsetWidth > 1).length)";
+
+#[test]
+fn every_client_of_a_crowd_is_a_dot_and_the_woken_ones_are_bright() {
+    let place = Place::new();
+    let page = page(&place, &["zk-herd", "--variant", "herd", "--lang", "en"]);
+    for (fragment, size) in [("#", (1200, 800)), ("#", (390, 844)), ("#embed&", (680, 320))] {
+        let mut chrome = Chrome::start(size, false);
+        chrome.open(&page, &format!("{fragment}step=11"));
+        // A, B and the crowd; A holds the lock.
+        assert_eq!(chrome.eval(DOTS), json!([40, 1]), "{size:?}");
+        assert!(text(&mut chrome, ".row.band .label").ends_with("notified 0"), "{size:?}");
+        chrome.open(&page, &format!("{fragment}step=12"));
+        assert_eq!(chrome.eval(DOTS), json!([40, 39]), "{size:?}");
+        assert!(text(&mut chrome, ".row.band .label").ends_with("notified 38"), "{size:?}");
+        // All of them are in sight, and none lies over the names or over the commands.
+        let outside = "(() => { const box = document.querySelector('.dots'), room = box.getBoundingClientRect(); \
+             const marks = [...document.querySelectorAll('.row.band .mark')].map((e) => e.getBoundingClientRect().bottom); \
+             return [...box.children].filter((e) => { const r = e.getBoundingClientRect(); \
+               return r.bottom > room.bottom + 1 || r.right > room.right + 1 || r.top < Math.max(...marks) - 1; }).length; })()";
+        assert_eq!(chrome.eval(outside), 0, "{size:?}");
+        let woken = "[...document.querySelectorAll('.row.band .mark.herd .kept')].filter((e) => e.scrollWidth <= e.clientWidth + 1 \
+             || getComputedStyle(e).display === 'inline').map((e) => e.innerText.trim())";
+        assert_eq!(chrome.eval(woken), json!(["×38"]), "{size:?}");
+        // The next command ends it.
+        chrome.open(&page, &format!("{fragment}step=15"));
+        assert_eq!(chrome.eval(DOTS)[1], 1, "{size:?}");
+        assert_eq!(chrome.troubles, Vec::<String>::new());
+    }
 }
 
 #[test]
@@ -249,6 +322,19 @@ fn the_mouse_scrubs_and_both_languages_are_there() {
     assert_eq!(chrome.troubles, Vec::<String>::new());
 }
 
+/// The texts of the timeline of an article that are not visible as a whole: names at the left, and words in bars.
+const CUT_WORDS: &str = "(() => { const faults = []; \
+     for (const label of document.querySelectorAll('.label')) \
+       if (label.scrollWidth > label.clientWidth + 1) faults.push(`label ${label.innerText}`); \
+     for (const name of document.querySelectorAll('.bar > .name > *')) { \
+       const inner = name.getBoundingClientRect(), outer = name.parentElement.getBoundingClientRect(); \
+       if (inner.width > 0 && (inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1)) faults.push(`bar ${name.innerText}`); } \
+     for (const mark of document.querySelectorAll('.row.band .mark')) { \
+       const room = mark.getBoundingClientRect(); \
+       for (const word of mark.querySelectorAll('.kept')) \
+         if (word.getBoundingClientRect().right > room.right + 1) faults.push(`mark ${mark.innerText}`); } \
+     return faults; })()";
+
 /// How far the content that must be visible at once exceeds its box: the page horizontally, the timeline in both
 /// directions.
 const CUT: &str = "(() => { const [p, s] = [document.documentElement, document.querySelector('#scroll')]; \
@@ -263,6 +349,8 @@ fn an_article_and_a_phone_show_all_of_it() {
         chrome.open(&page, "#embed&step=9");
         assert_eq!(step(&mut chrome), 9);
         assert_eq!(chrome.eval(CUT), serde_json::json!([0, 0, 0]), "{lesson}");
+        chrome.open(&page, "#embed&step=12");
+        assert_eq!(chrome.eval(CUT_WORDS), json!([]), "{lesson}");
         let sizes =
             "[document.documentElement, document.querySelector('#servers')].map((e) => e.scrollHeight)";
         assert_eq!(chrome.eval(sizes), serde_json::json!([320, 0]), "{lesson}");
@@ -287,6 +375,7 @@ fn an_article_and_a_phone_show_all_of_it() {
     for fragment in ["#embed&step=9", "#embed&step=end"] {
         chrome.open(&crowded, fragment);
         assert_eq!(chrome.eval(CUT), serde_json::json!([0, 0, 0]), "{fragment}");
+        assert_eq!(chrome.eval(CUT_WORDS), json!([]), "{fragment}");
         let letters = "(() => { const c = document.querySelector('#chart'); \
              return parseFloat(getComputedStyle(c).fontSize) * Number(c.style.zoom); })()";
         let letters = chrome.eval(letters).as_f64().expect("a size");
@@ -453,6 +542,8 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
                 ][..],
             ),
             ("file-lock", "in-memory", &[("#step=end", WHOLE), ("#embed&step=end", EMBEDDED)][..]),
+            ("zk-herd", "herd", &[("#step=12", WHOLE), ("#embed&step=12", EMBEDDED)][..]),
+            ("redlock", "one-master", &[("#step=5", WHOLE), ("#embed&step=5", EMBEDDED)][..]),
         ] {
             let page = page(&place, &[lesson, "--variant", variant, "--lang", lang]);
             for (fragment, (width, height)) in views {

@@ -23,9 +23,10 @@ const PAGE: &str = include_str!("page.html");
 pub(crate) const STYLE: &str = include_str!("player.css");
 pub(crate) const WORDS: &str = include_str!("words.js");
 pub(crate) const TIMELINE: &str = include_str!("timeline.js");
+pub(crate) const CROWD: &str = include_str!("crowd.js");
 /// The parts of one script, in order: each uses the ones before it.
-const SCRIPT: [&str; 5] =
-    [WORDS, TIMELINE, include_str!("votes.js"), include_str!("story.js"), include_str!("player.js")];
+const SCRIPT: [&str; 6] =
+    [WORDS, TIMELINE, CROWD, include_str!("votes.js"), include_str!("story.js"), include_str!("player.js")];
 
 pub fn page(run: &Finished, moment: ResolvedMoment, look: &Look) -> String {
     page_of(run, data::of(run.into(), moment, look), look)

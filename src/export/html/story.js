@@ -36,13 +36,7 @@ function tellStory() {
     title.textContent = say("story");
     box.append(prose(text(told.says)));
   }
-  const news = stop.verdict ? undefined : run.clashes.find((clash) => clash.news && clash.e >= begun() && clash.e < position);
-  // Only if the lesson has no narration about it.
-  if (news && !run.story.some((entry) => entry.says && entry.e > news.e && entry.e < position)) {
-    const sentence = prose(text(news.news));
-    sentence.className = "news";
-    box.append(sentence);
-  }
+  if (news()) box.append(line("news", news()));
 }
 function choices(told) {
   const list = make("ol", "choices");
@@ -83,10 +77,7 @@ function decision(told) {
 /** The failure in a sentence, the outcome, the takeaway; the evidence can be opened. */
 function verdict() {
   const { outcome, claims, failure } = run.verdict, parts = [];
-  if (failure) {
-    parts.push(prose(text(failure)));
-    parts[0].className = "news";
-  }
+  if (failure) parts.push(line("news", text(failure)));
   const amounts = make("p", `outcome ${outcome}`, `${outcome === "prevented" ? "✓" : "✗"} ${text(run.verdict.says)}`);
   if (outcome !== "not_shown") amounts.append(make("span", "count", `${claims.filter((claim) => claim.holds).length}/${claims.length} ✓`));
   parts.push(amounts);

@@ -68,7 +68,8 @@ function settleSpots() {
     const left = spot.beside ? `calc(var(--label) + ${from}px)` : `${from}px`;
     if (spot.left !== left) style.left = spot.left = left;
     if (spot.to === undefined) continue;
-    const wide = Math.max(COLUMN, (spot.to !== null && isOver(spot.end) ? px(spot.to) : edge) - from), width = `${wide}px`;
+    const lasting = spot.head ? px(x) : edge;
+    const wide = Math.max(COLUMN, (spot.to !== null && isOver(spot.end) ? px(spot.to) : lasting) - from), width = `${wide}px`;
     if (spot.width === width && !spot.words) continue;
     style.width = spot.width = width;
     if (spot.words) {
@@ -78,34 +79,40 @@ function settleSpots() {
     }
   }
 }
-/** Draws marks. The text of a mark may extend to the next visible mark of its row. */
+/** Draws marks. The text of a mark may extend to the next visible mark of its row; with less than `draw` returns, only
+ *  the glyph is shown. */
 function marks(track, list, client, draw) {
   const all = list.map((mark) => {
     const element = place(colour(make("div", "mark"), client), mark.x);
     element.dataset.glyph = glyphOf(client);
-    draw(element, mark);
+    const least = draw(element, mark);
     track.append(appears(mark.e, element));
-    return { element, x: mark.x };
+    return { element, x: mark.x, least };
   });
   moved.push(() => {
     let until = edge - 4, next = Infinity;
-    for (const { element, x: at } of all.slice().reverse()) {
+    for (const { element, x: at, least } of all.slice().reverse()) {
       if (element.hidden) continue;
       if (at < next && next < Infinity) until = px(next) - 4;
       next = at;
-      element.style.maxWidth = `${Math.max(0, until - px(at))}px`;
+      const room = Math.max(0, until - px(at));
+      element.style.maxWidth = `${room}px`;
+      if (least) element.classList.toggle("bare", room < least);
     }
   });
 }
 /** A command may be cut; its result stays visible as long as there is any room. */
 function said(words) {
-  const at = words.lastIndexOf(" → "), span = document.createDocumentFragment();
-  if (at < 0) span.append(make("span", "cut", words));
-  else span.append(make("span", "cut", words.slice(0, at)), make("span", "kept", words.slice(at)));
-  return span;
+  const at = words.lastIndexOf(" → ");
+  return at < 0 ? [words, ""] : [words.slice(0, at), words.slice(at)];
 }
+/** Writes a text of two parts, of which the first is cut first, now and whenever the language changes. */
 function telling(element, words) {
-  const tell = () => element.replaceChildren(said(words()));
+  const tell = () => {
+    const [cut, kept] = words();
+    element.replaceChildren(make("span", "cut", cut));
+    if (kept) element.append(make("span", "kept", kept));
+  };
   tell();
   retold.push(tell);
   return element;
@@ -136,6 +143,8 @@ function split(piece, clash, left) {
   if (over < last) list.push({ ...piece, from: to, event: end });
   return list;
 }
+/** The width of a bar in which an element's words are not cut. */
+const roomOf = (element) => 8 + [...element.textContent].reduce((sum, sign) => sum + (sign > "\u2e80" ? 13 : 7.9), 0);
 const IN_BAR = { holding: "mine", sharing: "shared", waiting: "waits", saw: "saw" };
 function bar(track, data, entry) {
   let list = pieces(entry);
@@ -151,7 +160,7 @@ function bar(track, data, entry) {
       name.append(make("b", "", glyphOf(data.client)), words);
       translated(words, () => ` ${HELD.has(entry.kind) ? `${data.name} · ` : ""}${entry.says ? text(entry.says) : say(key, entry.value)}`);
       element.append(name);
-      spots[spots.length - 1].words = () => 30 + [...words.textContent].reduce((sum, sign) => sum + (sign > "\u2e80" ? 13 : 7.9), 0);
+      spots[spots.length - 1].words = () => 22 + roomOf(words);
     }
     track.append(appears(piece.event, element));
   }
@@ -162,12 +171,12 @@ function lane(data) {
   marks(track, data.marks, data.client, (mark, entry) => {
     mark.dataset.event = entry.e;
     if (entry.kind === "note" || entry.r === null) {
-      mark.append(telling(make("span", entry.kind === "error" ? "error" : ""), () => text(entry.done)));
+      mark.append(telling(make("span", entry.kind === "error" ? "error" : ""), () => said(text(entry.done))));
       mark.classList.toggle("told", entry.kind === "nil");
       return;
     }
-    const sent = telling(make("span"), () => text(entry.sent));
-    const done = telling(make("span", `done ${entry.kind}`), () => text(entry.done));
+    const sent = telling(make("span"), () => said(text(entry.sent)));
+    const done = telling(make("span", `done ${entry.kind}`), () => said(text(entry.done)));
     mark.append(sent, appears(entry.r, done));
     replaced.push([entry.r, sent]);
   });
@@ -182,34 +191,8 @@ function lane(data) {
     return beliefs.some((bar) => HELD.has(bar.kind));
   });
 }
-function band(data) {
-  const { element, label, track } = row("band", `${glyphOf(data.client)} ${data.name} ×${data.size}`, data.client);
-  data.levels.forEach(([from, event, waiting, holding], n) => {
-    const next = data.levels[n + 1];
-    const level = colour(make("div", holding > 1 ? "level both" : "level"), data.client);
-    place(level, from, next ? next[0] : null, next ? next[1] : null);
-    level.style.height = `${Math.round((Math.max(waiting, holding) / data.size) * 38)}px`;
-    track.append(appears(event, level));
-  });
-  marks(track, data.runs, data.client, (mark, entry) => {
-    mark.dataset.event = entry.e;
-    const words = () => `${entry.notified ? "↯ " : ""}${text(entry.what)}${entry.count > 1 ? ` ×${entry.count}` : ""}`;
-    mark.append(translated(make("span"), words));
-    mark.classList.toggle("told", entry.notified);
-    mark.classList.toggle("herd", entry.notified && entry.count > 1);
-  });
-  labels.push(() => {
-    const level = data.levels.filter((entry) => entry[1] < position).pop() || [0, 0, 0, 0];
-    label.lastChild.textContent = `${say("waiting")} ${level[2]} · ${say("holding")} ${level[3]}`;
-    element.setAttribute("role", "group");
-    element.setAttribute("aria-label", `${data.name}: ${label.lastChild.textContent}`);
-    return false;
-  });
-  // An article has no room for single members.
-  if (!EMBED) data.sample.forEach(lane);
-}
 function truth(data) {
-  const { element, label, track } = row(data.roles.length ? "truth told" : "truth", data.server);
+  const { element, label, track } = row(data.marks.length ? "truth told" : "truth", data.server);
   element.dataset.server = data.server;
   label.lastChild.textContent = data.lock || "";
   const states = run.states.filter((state) => state.server === data.server);
@@ -218,13 +201,13 @@ function truth(data) {
     const again = states.slice(n + 1).find((later) => !later.died);
     track.append(appears(state.e, place(make("div", "bar dead"), state.x, again?.x ?? null, again?.e)));
   });
-  const roles = data.roles.map((change) => {
-    const element = place(make("div", `became ${change.tone}`), change.x);
-    track.append(appears(change.e, translated(element, () => text(change.says))));
-    return { element, x: change.x };
+  const marks = data.marks.map((mark) => {
+    const element = place(make("div", `became ${mark.tone}`), mark.x);
+    track.append(appears(mark.e, translated(element, () => text(mark.says))));
+    return { element, x: mark.x };
   });
   moved.push(() => {
-    const there = roles.filter(({ element }) => !element.hidden);
+    const there = marks.filter(({ element }) => !element.hidden);
     there.forEach(({ element, x: at }, n) => {
       const until = n + 1 < there.length ? px(there[n + 1].x) : edge;
       element.style.maxWidth = `${Math.max(0, until - px(at) - 4)}px`;
@@ -245,14 +228,17 @@ function truth(data) {
       const drain = make("div", "drain");
       if (span.lease) moved.push(() => { if (!bar.hidden) drain.style.clipPath = drained(span); });
       bar.append(drain);
-      const glyph = span.client === null ? "" : `${glyphOf(span.client)} `;
-      name.append(make("i", "", glyph + (span.owner || span.token)));
+      const glyph = span.client === null ? "" : glyphOf(span.client), words = ` ${span.owner || span.token}`, holder = make("i", "", glyph);
+      // In a narrow bar the glyph stands for the name.
+      holder.append(glyph ? make("span", "", words) : words);
+      name.append(holder);
     }
     bar.append(name);
     track.append(appears(span.e, place(bar, span.a, span.b, span.end)));
+    if (name.querySelector("span")) spots[spots.length - 1].words = () => roomOf(name);
   }
 }
-/** The shape of a lease, column by column; right of the playhead, its current level. */
+/** The shape of a lease, from column to column up to its end; right of the playhead, its current level. */
 function drained(span) {
   const from = px(span.a), over = span.b !== null && isOver(span.end), all = Math.max(COLUMN, (over ? px(span.b) : edge) - from);
   const tops = [];
@@ -320,12 +306,24 @@ const begun = () => (whole ? 0 : stops.findLast((stop) => stop.p < position)?.p 
 /** What is wrong now; and what was wrong within the step, or within the whole run, and has ended. */
 const wrong = () => run.clashes.filter((clash) => clash.e < position && !isOver(clash.end));
 const past = () => (wrong().length ? undefined : run.clashes.find((clash) => clash.past && clash.e >= begun() && isOver(clash.end)));
-/** In an article, the chart is as high as the frame, and the whole run fits into it. */
+/** The sentence on what went wrong in this step, unless the lesson has said more since. */
+function news() {
+  const found = whole ? undefined : run.clashes.find((clash) => clash.news && clash.e >= begun() && clash.e < position);
+  const told = found && run.story.some((entry) => entry.says && entry.e > found.e && entry.e < position);
+  return found && !told ? text(found.news) : "";
+}
+/** In an article, the chart is as high as the frame, and the whole run fits into it; names take as much as they need. */
 function fit() {
   const box = $("scroll"), chart = $("chart"), share = () => box.clientHeight / chart.offsetHeight;
   chart.style.zoom = 1;
   chart.classList.remove("dense");
   if (!EMBED) return;
+  for (const label of labels) label();
+  const names = [...chart.querySelectorAll(".label > span")].map((name) => {
+    const beside = name.nextSibling;
+    return name.offsetWidth + (getComputedStyle(beside).display === "inline" ? beside.offsetWidth : 0);
+  });
+  chart.style.setProperty("--label", `${Math.min(170, Math.max(96, ...names.map((width) => width + 10)))}px`);
   chart.classList.toggle("dense", share() < LEGIBLE);
   chart.style.zoom = Math.min(1, share());
 }

@@ -47,6 +47,12 @@ function prose(words, tag = "p") {
   words.split("`").forEach((part, n) => { if (part) element.append(n % 2 ? make("code", "", part) : part); });
   return element;
 }
+/** The same with a class. */
+function line(name, words) {
+  const element = prose(words);
+  element.className = name;
+  return element;
+}
 const colour = (element, client) => {
   element.style.setProperty("--c", client === null || client === undefined ? "var(--chrome)" : `var(--c${client % 8})`);
   return element;

@@ -22,6 +22,8 @@ Object.assign(SAYS, {
   voted: ["{} of {} have voted", "{} 人已投票，共 {} 人"], joined: ["{} joined", "已有 {} 人加入"],
   seconds: ["{} s left", "还剩 {} 秒"], votes: ["How the class voted", "全班的选择"],
   plausible: ["About your choice", "关于你的选择"],
+  lock: ["the lock", "锁"], named: ["the lock “{}”", "锁“{}”"],
+  taken: ["{} has got {} before {} let go of it.", "{} 拿到了{}，而 {} 还没有放手。"],
   free: ["free", "空闲"], held: ["held by {}", "{} 持有"], both: ["{} at once: {}", "{} 个同时持有：{}"],
   broken0: ["Broken", "已攻破"],
   broken: ["Broken by this class in {} moves", "全班用 {} 步攻破了这把锁"],
@@ -34,12 +36,15 @@ Object.assign(SAYS, {
   unheard: ["That did not arrive. Try again.", "没有送达，请重试。"], busy: ["One moment, still at work.", "请稍等，上一步还没做完。"],
 });
 
-/** The storage of the browser, if the page may use it. */
+// The language of the terminal, in which the stage and the teacher's page begin; other pages have none.
+const GIVEN = document.documentElement.dataset.lang || "";
+/** The storage of the browser, if the page may use it. What is chosen on a page with a given language lasts as long as
+ *  its tab, so that the next class begins in its own. */
 const memory = {
-  get(key) { try { return localStorage.getItem(key); } catch (error) { return null; } },
-  set(key, value) { try { localStorage.setItem(key, value); } catch (error) { /* not stored */ } },
+  get(key) { try { return (GIVEN ? sessionStorage : localStorage).getItem(key); } catch (error) { return null; } },
+  set(key, value) { try { (GIVEN ? sessionStorage : localStorage).setItem(key, value); } catch (error) { /* not stored */ } },
 };
-lang = memory.get("lang") || (/^zh\b/i.test(navigator.language || "") ? "zh" : "en");
+lang = memory.get("lang") || GIVEN || (/^zh\b/i.test(navigator.language || "") ? "zh" : "en");
 if (lang !== "zh") lang = "en";
 
 /** Draws the page's texts in the current language, now and whenever it changes. */
@@ -69,11 +74,6 @@ function show(element, key, make) {
   element.textContent = "";
   element.append(...[].concat(make()));
   return true;
-}
-function line(name, words) {
-  const element = prose(words);
-  element.className = name;
-  return element;
 }
 function write(element, words) {
   if (element.textContent !== words) element.textContent = words;
@@ -163,6 +163,12 @@ function lockState(lock) {
   });
   item.append(after);
   return item;
+}
+/** Who took a lock before others let go of it; its holders are in the order in which they came. */
+function overlapWords(lock) {
+  const both = lock.name, name = both.en !== both.zh ? text(both) : both.en === "lock" ? say("lock") : say("named", both.en);
+  const who = lock.holders.map((holder) => `${GLYPHS[holder.client % 8]}\u00a0${holder.name}`), newest = who.pop();
+  return say("taken", newest, name, who.join(" "));
 }
 /** With the number of moves, if the class chose any of them. */
 const brokenWords = (broken) => (broken.moves === null ? say("broken0") : broken.moves === 1 ? say("broken1") : say("broken", broken.moves));

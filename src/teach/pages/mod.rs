@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{export::html, ui::theme::ThemeName};
+use crate::{export::html, text::Lang, ui::theme::ThemeName};
 
 /// A page: the common head with its styles and scripts, and the body from its file.
 macro_rules! page {
@@ -25,7 +25,7 @@ pub(super) const STAGE: &str = page!(
     "stage.html",
     " class=\"stage\"",
     ["colours", "player", "votes", "class"],
-    ["words", "votes", "timeline", "common", "stage"]
+    ["words", "votes", "timeline", "crowd", "common", "stage"]
 );
 pub(super) const TEACHER: &str =
     page!("teacher.html", "", ["colours", "votes", "class"], ["words", "votes", "common", "teacher"]);
@@ -33,6 +33,11 @@ pub(super) const TEACHER: &str =
 /// The page that asks for the code, for a time without checks of codes: it retries by itself.
 pub(super) fn later() -> String {
     JOIN.replacen("<body class=\"join", "<body class=\"later join", 1)
+}
+
+/// A page that begins in the language of the terminal, and not in the one that its browser prefers.
+pub(super) fn beginning_in(lang: Lang, page: &str) -> String {
+    page.replacen("<html ", &format!("<html data-lang=\"{lang}\" "), 1)
 }
 
 const CSS: &str = "text/css; charset=utf-8";
@@ -47,6 +52,7 @@ pub(super) fn asset(name: &str) -> Option<(&'static str, Cow<'static, str>)> {
         "class.css" => (CSS, include_str!("class.css")),
         "words.js" => (JS, html::WORDS),
         "timeline.js" => (JS, html::TIMELINE),
+        "crowd.js" => (JS, html::CROWD),
         "votes.js" => (JS, include_str!("../../export/html/votes.js")),
         "common.js" => (JS, include_str!("common.js")),
         "join.js" => (JS, include_str!("join.js")),

@@ -11,7 +11,11 @@ function draw() {
   document.title = `${text(seen.title) || "Lockstep"}`;
   write($("step"), stepWords(seen));
   $("locks").hidden = !seen.locks.length;
-  show($("locks"), seen.locks, () => seen.locks.map(lockState));
+  show($("locks"), seen.locks, () => seen.locks.map((lock) => {
+    const item = lockState(lock);
+    if (lock.broken) item.append(line("news", overlapWords(lock)));
+    return item;
+  }));
   $("broken").hidden = !seen.broken;
   show($("broken"), seen.broken, () => (seen.broken ? [make("h2", "", brokenWords(seen.broken)), prose(text(seen.broken.says))] : []));
   drawPoll(poll);

@@ -56,7 +56,8 @@ function tellAll() {
   write($("room"), tally.joined ? say("joined", tally.joined) : "");
   const joining = seen.joining, url = joining && joining.url.replace(/^https?:\/\//, "").replace(new RegExp(`/${joining.code}$`), "");
   write($("where"), joining && seen.title ? say("address", url, joining.code) : "");
-  show($("told"), [seen.title, seen.says, poll, seen.broken, seen.outcome, joining, votes, voting, verdict && verdict.outcome], () => {
+  const sentence = drawing && !seen.broken ? news() : "";
+  show($("told"), [seen.title, seen.says, poll, seen.broken, seen.outcome, joining, votes, voting, verdict && verdict.outcome, sentence], () => {
     if (!seen.title) return joining ? invitation(url, joining) : [];
     const parts = [];
     if (seen.broken) parts.push(line("alarm", brokenWords(seen.broken)), prose(text(seen.broken.says)));
@@ -64,6 +65,7 @@ function tellAll() {
     else if (decided) parts.push(...answer(poll, votes));
     else if (seen.outcome && !seen.broken) parts.push(...ended());
     else if (!seen.broken) parts.push(prose(text(seen.says)));
+    if (sentence) parts.push(line("news", sentence));
     if (voting) parts.push(count(poll));
     return parts;
   });

@@ -97,10 +97,41 @@ fn band(source: &Source<'_>, band: &Band) -> Value {
         }
     }
     let first = band.members.first().copied();
-    json!({
+    let mut value = json!({
         "name": band.client, "client": first.map_or(0, |first| source.client(first)), "size": band.members.len(),
         "runs": runs.collect::<Vec<_>>(), "levels": levels, "sample": sample(source, band),
-    })
+    });
+    dots(source, band, &mut value);
+    value
+}
+
+/// Everybody who competes for the lock, drawn as dots: `beside`, those outside the crowd, each with its client and the
+/// event since which it does; then the members. `told` and `held` have the events in which a dot was notified, or held
+/// a lock.
+fn dots(source: &Source<'_>, band: &Band, value: &mut Value) {
+    let id = |n: usize| ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+    let outside = source.chart.lanes.iter().enumerate().filter(|(_, lane)| lane.band.is_none());
+    let beside: Vec<(ActorId, usize, usize)> = outside
+        .filter_map(|(n, lane)| {
+            let wanted = lane.bars.iter().find(|bar| matches!(bar.kind, BarKind::Belief(_)))?;
+            Some((id(n), lane.client, wanted.from.1))
+        })
+        .collect();
+    let dot = |actor: ActorId| {
+        let member = band.members.binary_search(&actor).ok().map(|member| beside.len() + member);
+        member.or_else(|| beside.iter().position(|(known, ..)| *known == actor))
+    };
+    let told = source.log.events().iter().enumerate().filter_map(|(n, event)| match event.kind {
+        EventKind::Notified { actor, .. } => Some((n, dot(actor)?)),
+        _ => None,
+    });
+    let held = source.chart.lanes.iter().enumerate().flat_map(|(n, lane)| {
+        let bars = lane.bars.iter().filter(|bar| bar.kind.holds());
+        bars.filter_map(move |bar| Some((bar.from.1, bar.to.map(|to| to.1), dot(id(n))?)))
+    });
+    value["told"] = json!(told.collect::<Vec<_>>());
+    value["held"] = json!(held.collect::<Vec<_>>());
+    value["beside"] = beside.iter().map(|(_, client, since)| json!([client, since])).collect();
 }
 
 /// The sample of members: those that ever held the lock, then the first ones.

@@ -11,7 +11,7 @@ use crate::{
         chart::{About, Owner, Span, Truth},
         theme::Role,
         view::truth::role_change_words,
-        words,
+        words::{self, fault},
     },
     world::World,
 };
@@ -30,15 +30,28 @@ pub(crate) fn truths(source: &Source<'_>) -> Vec<Value> {
         for lock in truth.locks.iter().take(ROWS) {
             let spans = truth.spans.iter().filter(|span| span.lock == *lock);
             let spans: Vec<Value> = spans.map(|span| self::span(source, truth, span)).collect();
-            rows.push(json!({"server": truth.server, "lock": lock, "spans": spans, "roles": []}));
+            rows.push(json!({"server": truth.server, "lock": lock, "spans": spans, "marks": []}));
         }
         if rows.len() == before {
-            rows.push(json!({"server": truth.server, "lock": null, "spans": [], "roles": []}));
+            rows.push(json!({"server": truth.server, "lock": null, "spans": [], "marks": []}));
         }
-        // The role changes of a server are drawn once, in its first row.
-        rows[before]["roles"] = roles(truth).into();
+        // What happened to a server is drawn once, in its first row.
+        rows[before]["marks"] = marks(source, truth).into();
     }
     rows
+}
+
+/// What happened to a server, from left to right: changes of its role, and its faults. Those of links are named where
+/// they cross the chart.
+fn marks(source: &Source<'_>, truth: &Truth) -> Vec<Value> {
+    let faults = truth.faults.iter().filter_map(|(x, event)| {
+        let EventKind::Fault(fault) = &source.log.events().get(*event)?.kind else { return None };
+        let says = format!("{} {}", fault::glyph(fault), fault::mark(fault));
+        fault.link().is_none().then(|| json!({"x": x, "e": event, "says": says, "tone": "error"}))
+    });
+    let mut marks: Vec<Value> = roles(truth).into_iter().chain(faults).collect();
+    marks.sort_by_key(|mark| (mark["x"].as_u64(), mark["e"].as_u64()));
+    marks
 }
 
 /// The role changes of a server, each with its column, event and text.
@@ -71,28 +84,29 @@ fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
     })
 }
 
-/// The rest of the lease in each column, as digits from 0 to z; `None` without a lease.
+/// The rest of the lease at the beginning of each column and at the end of the last one, as digits from 0 to z; `None`
+/// without a lease.
 fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
     let last = source.chart.column(source.log.len().saturating_sub(1));
     let end = span.to.map_or(last + 1, |to| to.0.max(span.from.0 + 1));
     let now = LessonTime::from_nanos(i64::MAX);
     truth.lease_at(&span.lock, now, source.log.len())?;
-    let mut digits = String::new();
-    for column in span.from.0..end {
-        let moment = source.chart.moment(source.log, column, source.log.len(), now);
-        let from = source.log.events().get(span.from.1).map_or(LessonTime::ZERO, |event| event.at);
-        let moment = moment.max(from);
-        let Some(lease) = truth.lease_at(&span.lock, moment, source.log.len()) else {
-            digits.push('z');
-            continue;
-        };
+    let at = |event: usize| source.log.events().get(event).map_or(LessonTime::ZERO, |event| event.at);
+    let digit = |moment, position| {
+        let lease = truth.lease_at(&span.lock, moment, position)?;
         let (left, whole) = (lease.to.since(moment), lease.to.since(lease.from));
         let share = left.as_secs_f64() / whole.as_secs_f64().max(1e-9);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 35")]
         let digit = (share.clamp(0.0, 1.0) * f64::from(FULL)).round() as u32;
-        digits.push(char::from_digit(digit, 36).unwrap_or('0'));
-    }
-    Some(digits)
+        char::from_digit(digit, 36)
+    };
+    let columns = (span.from.0..end).map(|column| {
+        let moment = source.chart.moment(source.log, column, source.log.len(), now);
+        digit(moment.max(at(span.from.1)), source.log.len())
+    });
+    // The lease that was in force until then, not the one that the next holder gets at the same moment.
+    let over = span.to.map(|(_, event)| digit(at(event), event));
+    Some(columns.chain(over).map(|digit| digit.unwrap_or('z')).collect())
 }
 
 /// The contents of each server, at each change.
