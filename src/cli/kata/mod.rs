@@ -202,7 +202,7 @@ fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Fail
         given.get(lang).to_owned(),
         format!("lockstep kata check {name}\nlockstep kata hint {name}"),
     ];
-    let lines = text::wrap(&parts.join("\n\n"), COLUMNS);
+    let lines = text::wrap_code(&parts.join("\n\n"), COLUMNS);
     let comments: Vec<String> = lines.iter().map(|line| format!("# {line}").trim_end().to_owned()).collect();
     let comments = comments.join("\n");
     Ok(format!("{comments}\nkata: {}\n{}", loaded.lesson.id, kata.start))
