@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     OnServers,
-    commands::{Footprint, Transaction, cell, cells},
+    commands::{Footprint, Refusal, Transaction, cell, cells},
     keyspace::Keyspace,
     one_by_one,
     outcomes::OutcomeCache,
@@ -17,6 +17,7 @@ use super::{
     state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
+    unordered,
     watched::{PastKeys, WatchedInvariant, watched_invariants},
 };
 use crate::{
@@ -164,7 +165,7 @@ impl InProcess {
             watching: &watching,
         };
         let sent = self.servers.send(&sender, &wire, &footprint);
-        let servers::Sent { reply, holds, touched } = sent.map_err(|error| match error {
+        let servers::Sent { mut reply, holds, touched } = sent.map_err(|error| match error {
             // Supervision would report a dead server, so the server is busy with a command that does not end.
             ExploreError::Engine(RunError::ServerLost { why, .. }) if client::is_silence(&why) => {
                 let command = &wire.command;
@@ -176,6 +177,10 @@ impl InProcess {
             }
             error => error,
         })?;
+        let held = [&*from.keyspaces[server], holds.as_ref().unwrap_or(&from.keyspaces[server])];
+        let whose = (actor, operation.label.as_str());
+        unordered::check(&self.scenario, whose, (&wire, &pending), &held, &mut reply)
+            .map_err(|why| Refusal::NotReplayable(why).of(&name, &wire, &wire.server))?;
         let (runs, keys) = match (&pending.queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
                 let mut keys =

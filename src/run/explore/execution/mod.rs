@@ -19,6 +19,7 @@ pub(crate) mod state_space;
 pub(crate) mod symmetry;
 pub(crate) mod tracked;
 pub(crate) mod trail;
+mod unordered;
 pub(crate) mod watched;
 
 pub use in_process::InProcess;
