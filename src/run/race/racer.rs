@@ -197,7 +197,11 @@ impl Racer {
         self.director.unsubscribe(path).await?;
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;
-        setup::carry_out(&self.scenario, lab, server).await?;
+        // A setup may leave a connection in another state, such as another database. A session has no such states.
+        let mut new = Connections::default();
+        let is_zookeeper = lab.kind().parts().iter().all(|part| part.product() == Product::Zookeeper);
+        let connections = if is_zookeeper { &mut self.connections } else { &mut new };
+        setup::carry_out(&self.scenario, lab, server, connections).await?;
         let director = &mut self.director;
         // Emptying the servers notified the watchers of the last race.
         director.settle(path).await?;

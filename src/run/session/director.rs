@@ -8,6 +8,7 @@ use super::{
     RunError, Update,
     harness::{Arrived, Harness, LESSONS_REST_WITHIN, Sessions},
     recorder::Recorder,
+    setup::{self, Connections},
     supervision::{ANSWERS_WITHIN, supervised},
     throttle::Throttle,
     time::{Limits, Tempo},
@@ -117,7 +118,8 @@ impl Director {
             locks: self.scenario.locks.clone(),
         });
         self.note_sessions(sessions);
-        super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;
+        let mut connections = Connections::default();
+        setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server, &mut connections).await?;
         self.start_actors(&Path::root().key("programs"))?;
         self.clock.set_rate(Rate::PAUSED)?;
         if self.scenario.is_attached() {

@@ -165,7 +165,8 @@ impl Servers {
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
-        supervised(&lab.health(), setup::carry_out(scenario, &lab, &first)).await?;
+        let mut setup_connections = setup::Connections::default();
+        supervised(&lab.health(), setup::carry_out(scenario, &lab, &first, &mut setup_connections)).await?;
         clock.set_rate(Rate::PAUSED)?;
         let (mut connections, health) = (Vec::new(), lab.health());
         for info in infos {
