@@ -15,7 +15,10 @@ use serde_json::json;
 use super::{Failure, Global, NOT_SHOWN, OK, interrupt, millis, output, print, progress, words};
 use crate::{
     files,
-    lab::LabOptions,
+    lab::{
+        LabOptions,
+        ready::{ReadyLabs, Reuse},
+    },
     lesson::{
         Lesson, LessonError, Loaded, Param, Source,
         error::nearest,
@@ -315,6 +318,7 @@ fn judged(
 ) -> Result<Result<Vec<Round>, LessonError>, Failure> {
     interrupt::listen(lang);
     super::block_on(async {
+        let options = &LabOptions { reuse: Some(Reuse::Any(ReadyLabs::default())), ..options.clone() };
         tokio::select! {
             rounds = Box::pin(kata::judge(answered, options, tell)) => match rounds {
                 Err(RunError::Lesson(mistake)) => Ok(Err(mistake)),
@@ -427,6 +431,7 @@ fn verify(global: &Global, file: &Path) -> Result<u8, Failure> {
     let quiet = |_: &Source, _: &[Round]| {};
     let tell: &dyn Fn(&Source, &[Round]) = if global.json { &quiet } else { &tell };
     let wrong = super::block_on(async {
+        let options = LabOptions { reuse: Some(Reuse::Any(ReadyLabs::default())), ..options };
         tokio::select! {
             wrong = Box::pin(kata::verify(&exercise, &options, tell)) => Ok(wrong?),
             signal = interrupt::interrupted() => Err(Failure::interrupted(signal)),

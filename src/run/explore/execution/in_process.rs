@@ -523,7 +523,7 @@ impl OnServers for InProcess {
         Box::new(move || health.kill_all())
     }
 
-    async fn close(self) {
+    async fn close(self, _: bool) {
         self.servers.lab.shutdown().await;
     }
 }
