@@ -187,7 +187,7 @@ impl KataView<'_> {
             title(&mut lines, words::KATA_GIVEN.get(lang), Role::Chrome);
             // It ends with lines of code.
             let rows = text::wrap_code(exercise.given.get(lang), width);
-            lines.extend(paragraph::prose_in(rows, theme.style(Role::Text), theme));
+            lines.extend(paragraph::prose_in(&rows, theme.style(Role::Text), theme));
         }
         Body { lines, newest }
     }

@@ -14,11 +14,11 @@ pub fn code(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {
 
 /// Text with `code` between backticks.
 pub fn prose(words: &str, width: usize, style: Style, theme: Theme) -> Vec<Line<'static>> {
-    prose_in(text::wrap(words, width), style, theme)
+    prose_in(&text::wrap(words, width), style, theme)
 }
 
 /// Wrapped text with `code` between backticks.
-pub fn prose_in(rows: Vec<String>, style: Style, theme: Theme) -> Vec<Line<'static>> {
+pub fn prose_in(rows: &[String], style: Style, theme: Theme) -> Vec<Line<'static>> {
     let mut code = false;
     rows.iter().map(|row| Line::from(spans(row, &mut code, theme, style))).collect()
 }

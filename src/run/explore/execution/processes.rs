@@ -379,7 +379,7 @@ impl OnServers for Processes {
         let finished =
             is_good && !self.is_cancelled() && supervised(&health, self.racer.finish_order()).await.is_ok();
         match self.labs.take().filter(|_| finished) {
-            Some(labs) => self.racer.leave_lab(&labs).await,
+            Some(labs) => Box::pin(self.racer.leave_lab(&labs)).await,
             None => self.racer.tear_down().await,
         }
     }
