@@ -97,8 +97,9 @@ async fn a_judgement_on_a_used_lab_is_that_on_a_new_one() {
     for answer in ["kata.wrong.first-of-all", "kata.wrong.waits-for-ever"] {
         let answered = answered("watch-one-not-all", answer);
         let judged = async |options: &LabOptions| {
-            let rounds =
-                judge(&answered, options, &|_| {}).await.unwrap_or_else(|error| panic!("{answer}: {error}"));
+            let rounds = Box::pin(judge(&answered, options, &|_| {}))
+                .await
+                .unwrap_or_else(|error| panic!("{answer}: {error}"));
             assert!(rounds.last().is_some_and(|round| round.failure.is_some()), "{answer}");
             seen(&rounds)
         };
