@@ -1,6 +1,9 @@
-//! How fast orders are explored: two clients of six Redis moves each, no order left out, compared with one connection
-//! that sends the same commands, with the same resets, one after another. On real servers, in the same run, without the
-//! time for starting them; including the estimate of the number of orders, about a fiftieth of the whole.
+//! How fast orders are explored, on real servers, without the time for starting them:
+//!
+//! - by orders: two clients of six Redis moves each, no order left out, compared with one connection that sends the
+//!   same commands, with the same resets, one after another, in the same run; including the estimate of the number of
+//!   orders, about a fiftieth of the whole;
+//! - by states: how many transitions a second one worker makes, each client told apart, so that there are many.
 //!
 //! The result depends mostly on how fast the system switches between two processes, which varies with the load.
 //! `taskset -c 0` keeps everything on one core, and makes the ratios of one worker stable.
@@ -13,12 +16,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use lockstep::{
     client::RespConnection,
     lab::{Endpoint, Lab, LabOptions},
-    lesson::{LabKind, Params, Scenario, library::from_text},
-    run::explore::{Bounds, explore},
+    lesson::{
+        LabKind, Params, Scenario,
+        library::{carried, from_text},
+    },
+    run::explore::{Bounds, Explored, Failing, MayFail, explore},
 };
 use tokio::runtime::Runtime;
 
@@ -168,5 +174,38 @@ fn explores(criterion: &mut Criterion) {
     println!("  two workers, beginnings shared  {both:.0}, ratio {:.2}", both / connection);
 }
 
-criterion_group!(benches, explores);
+/// Explores a variant of a carried lesson by states.
+fn by_states(runtime: &Runtime, scenario: &Scenario, faults: &[MayFail]) -> Explored {
+    let bounds = Bounds { symmetry: false, workers: 1, faults: faults.to_vec(), ..Bounds::default() };
+    let options = options();
+    let found = explore(scenario, &options, &bounds, &|_| ControlFlow::Continue(()));
+    let found = runtime.block_on(found).expect("explores");
+    assert!(found.complete && found.transitions > 0);
+    found
+}
+
+fn makes_transitions(criterion: &mut Criterion) {
+    let runtime = Runtime::new().expect("a runtime");
+    let mut group = criterion.benchmark_group("transitions of one worker");
+    // One search of the first takes many seconds.
+    group.sample_size(10).sampling_mode(SamplingMode::Flat).warm_up_time(Duration::from_millis(1));
+    let freeze = MayFail { client: Some("A".to_owned()), ..Failing::Freeze.anywhere() };
+    for (name, lesson, variant, faults) in [
+        ("oversell, ten buyers", "oversell", "check-then-decrement", Vec::new()),
+        ("owner-check, a freeze of A", "unlock-someone-elses-lock", "owner-check", vec![freeze]),
+    ] {
+        let loaded = carried(lesson).expect("a carried lesson");
+        let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("it is good");
+        let transitions = by_states(&runtime, &scenario, &faults).transitions;
+        group.throughput(Throughput::Elements(transitions));
+        group.bench_function(name, |bencher| {
+            bencher.iter_custom(|rounds| {
+                (0..rounds).map(|_| by_states(&runtime, &scenario, &faults).searching).sum()
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, explores, makes_transitions);
 criterion_main!(benches);

@@ -15,6 +15,7 @@ mod jars;
 pub mod libraries;
 mod links;
 mod observing;
+pub mod ready;
 pub mod report_zh;
 pub(crate) mod timekeeping;
 
@@ -53,6 +54,7 @@ pub(crate) use crate::server::{connection::Connection, observe::Waiting};
 pub(crate) use self::clients::StartedProgram;
 use self::libraries::Installed;
 use self::programs::Search;
+use self::ready::Reuse;
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, Slot};
 use crate::lesson::{Appendonly, LabKind, Params, Scenario, Settings};
@@ -90,6 +92,8 @@ pub struct LabOptions {
     pub set: Params,
     /// The libraries that such programs find.
     pub installed: Installed,
+    /// The labs that are ready, for runs with client processes. Without it, each run starts its own.
+    pub reuse: Option<Reuse>,
 }
 
 impl LabOptions {
@@ -101,13 +105,25 @@ impl LabOptions {
 
     /// As [`LabOptions::new`], for a program that is not Lockstep itself: a test, a benchmark.
     pub fn with_binary(binary: PathBuf) -> Self {
-        let search = Search::from_environment();
-        let (trusted, set, installed) = (BTreeMap::new(), Params::new(), Installed::of_user());
-        Self { wall_clock: false, controlled_only: false, binary, search, trusted, set, installed }
+        Self {
+            wall_clock: false,
+            controlled_only: false,
+            binary,
+            search: Search::from_environment(),
+            trusted: BTreeMap::new(),
+            set: Params::new(),
+            installed: Installed::of_user(),
+            reuse: None,
+        }
     }
 }
 
 impl LabOptions {
+    /// The options for a run that shows what servers have numbered.
+    pub(crate) fn with_new_servers(&self) -> Self {
+        Self { reuse: self.reuse.as_ref().map(Reuse::only_new), ..self.clone() }
+    }
+
     /// Whether a variant's requirements are installed: its servers' programs, and the libraries of its clients'
     /// programs.
     pub fn serves(&self, scenario: &Scenario) -> bool {

@@ -185,7 +185,7 @@ async fn failure(
     expected: &Explore,
     found: Explored,
 ) -> Result<Option<Failure>, RunError> {
-    let controlled = LabOptions { controlled_only: true, ..options.clone() };
+    let controlled = LabOptions { controlled_only: true, ..options.with_new_servers() };
     // Shares count orders that break an invariant. If other orders go wrong because they end too early,
     // shares say nothing about those that go well.
     let too_early = |seen: &OutcomeSeen| !seen.violates && seen.outcome.unfinished > expected.may_not_end();
@@ -236,7 +236,11 @@ async fn failure(
             );
             return Ok(Some(Failure::new(FailureKind::OneOrder, says, None)));
         }
-        let order = carry_out(scenario, &controlled, seen.first.clone()).await?;
+        let known = found.stuck.iter().find(|stuck| stuck.first == seen.first);
+        let order = match known.and_then(|stuck| stuck.order.clone()) {
+            Some(order) => order,
+            None => carry_out(scenario, &controlled, seen.first.clone()).await?,
+        };
         let why = why::in_vain(scenario, &order.log);
         let says = unfinished(scenario, &order.log, why.is_none());
         return Ok(Some(Failure { why, ..Failure::new(FailureKind::Stuck, says, Some(order)) }));

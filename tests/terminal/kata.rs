@@ -2,9 +2,11 @@
 
 use std::fs;
 
+use rustix::process::Signal;
+
 use crate::{
     place::Place,
-    pty::{END, ENTER, Terminal},
+    pty::{END, ENTER, Terminal, eventually},
 };
 
 const ESC: &str = "\x1b";
@@ -55,4 +57,41 @@ fn a_wrong_answer_is_broken_by_its_own_shortest_order_and_a_right_one_is_solved(
     assert_eq!(terminal.end().exit_code(), 0);
     terminal.assert_restored();
     assert!(place.run(&["kata"]).out.contains("✓  2"));
+}
+
+/// Starting a ZooKeeper takes longer than all orders of an answer.
+#[test]
+fn servers_are_ready_for_the_next_answer_and_end_with_the_screen() {
+    let place = Place::new();
+    let dir = place.path().join("locks");
+    let shown = dir.display().to_string();
+    assert_eq!(place.run(&["kata", "start", &shown, "look-who-is-first"]).code, Some(0));
+    let file = dir.join("11-look-who-is-first.yaml");
+    let first = fs::read_to_string(&file).expect("it was written");
+    let servers = || place.processes().iter().filter(|process| process.contains("zookeeper")).count();
+    for ends_by in [None, Some(Signal::TERM), Some(Signal::KILL)] {
+        fs::write(&file, &first).expect("it can be written");
+        let mut terminal = Terminal::start(&place, &["kata", &shown]);
+        terminal.wait_for("✗ Two clients at once");
+        // One that was emptied, and a new one for the order that is shown.
+        eventually("two labs are ready", || servers() == 2, || format!("{:?}", place.processes()));
+        fs::write(&file, first.replace("names|sort|first", "names|by_suffix|first"))
+            .expect("it can be written");
+        terminal.wait_for("SOLVED");
+        match ends_by {
+            None => {
+                terminal.press("q");
+                assert_eq!(terminal.end().exit_code(), 0);
+            }
+            Some(signal) => {
+                terminal.signal(signal);
+                terminal.end();
+            }
+        }
+        eventually(
+            "nothing runs any more",
+            || place.processes().is_empty(),
+            || format!("{:?}", place.processes()),
+        );
+    }
 }

@@ -15,7 +15,10 @@ use serde_json::json;
 use super::{Failure, Global, NOT_SHOWN, OK, interrupt, millis, output, print, progress, words};
 use crate::{
     files,
-    lab::LabOptions,
+    lab::{
+        LabOptions,
+        ready::{ReadyLabs, Reuse},
+    },
     lesson::{
         Lesson, LessonError, Loaded, Param, Source,
         error::nearest,
@@ -202,7 +205,7 @@ fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Fail
         given.get(lang).to_owned(),
         format!("lockstep kata check {name}\nlockstep kata hint {name}"),
     ];
-    let lines = text::wrap(&parts.join("\n\n"), COLUMNS);
+    let lines = text::wrap_code(&parts.join("\n\n"), COLUMNS);
     let comments: Vec<String> = lines.iter().map(|line| format!("# {line}").trim_end().to_owned()).collect();
     let comments = comments.join("\n");
     Ok(format!("{comments}\nkata: {}\n{}", loaded.lesson.id, kata.start))
@@ -315,6 +318,7 @@ fn judged(
 ) -> Result<Result<Vec<Round>, LessonError>, Failure> {
     interrupt::listen(lang);
     super::block_on(async {
+        let options = &LabOptions { reuse: Some(Reuse::Any(ReadyLabs::default())), ..options.clone() };
         tokio::select! {
             rounds = Box::pin(kata::judge(answered, options, tell)) => match rounds {
                 Err(RunError::Lesson(mistake)) => Ok(Err(mistake)),
@@ -427,6 +431,7 @@ fn verify(global: &Global, file: &Path) -> Result<u8, Failure> {
     let quiet = |_: &Source, _: &[Round]| {};
     let tell: &dyn Fn(&Source, &[Round]) = if global.json { &quiet } else { &tell };
     let wrong = super::block_on(async {
+        let options = LabOptions { reuse: Some(Reuse::Any(ReadyLabs::default())), ..options };
         tokio::select! {
             wrong = Box::pin(kata::verify(&exercise, &options, tell)) => Ok(wrong?),
             signal = interrupt::interrupted() => Err(Failure::interrupted(signal)),

@@ -16,8 +16,11 @@ use super::{
     Description, describe, file_name, hints, is_solved, read_answer, remember_solved,
 };
 use crate::{
-    lab::LabOptions,
-    lesson::{Loaded, Params},
+    lab::{
+        LabOptions,
+        ready::{ReadyLabs, Reuse},
+    },
+    lesson::{Loaded, Params, Scenario},
     run::{
         LessonChoice,
         kata::{self, Round, Which},
@@ -46,6 +49,8 @@ struct Screen<'a> {
     all: &'a [Arc<Loaded>],
     files: Vec<PathBuf>,
     options: LabOptions,
+    /// The labs that are ready for the next judgement.
+    labs: ReadyLabs,
     board: watch::Sender<ExerciseBoard>,
     store: RefCell<Store>,
     /// When each file was last saved.
@@ -88,17 +93,6 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
     let exercises = exercises.collect::<Result<Vec<_>, Failure>>()?;
     let chosen = exercises.iter().position(|exercise| !exercise.solved).unwrap_or_default();
     let (board, mut seen) = watch::channel(ExerciseBoard { exercises, chosen, ..ExerciseBoard::default() });
-    let screen = Screen {
-        all: &all,
-        options: global.lab_options()?,
-        board,
-        saved: RefCell::new(files.iter().map(|file| changed(file)).collect()),
-        store: RefCell::new(store),
-        rounds: RefCell::default(),
-        asked: Cell::default(),
-        judged: Cell::default(),
-        files,
-    };
     let mut settings = ViewSettings {
         keys: global.settings.keys.clone(),
         lang: global.lang(),
@@ -108,7 +102,20 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
         to_newest: false,
         chosen,
     };
+    let options = global.lab_options()?;
     let ended = super::super::block_on(async {
+        let screen = Screen {
+            all: &all,
+            options,
+            labs: ReadyLabs::default(),
+            board,
+            saved: RefCell::new(files.iter().map(|file| changed(file)).collect()),
+            store: RefCell::new(store),
+            rounds: RefCell::default(),
+            asked: Cell::default(),
+            judged: Cell::default(),
+            files,
+        };
         let (mut input, gate) = gated_input()?;
         let mut guard = TerminalGuard::take()?;
         let broken = |error: AppError| Failure::usage(error.to_string());
@@ -178,6 +185,7 @@ impl Screen<'_> {
                     }
                 } => continue,
             }
+            self.prepare();
             self.judged.set(Some(now));
             self.board.send_modify(|board| board.judging = false);
         }
@@ -205,7 +213,8 @@ impl Screen<'_> {
             self.rounds.borrow_mut().push(round.clone());
             self.board.send_modify(|board| show(board, round));
         };
-        Box::pin(kata::judge(&answered, &self.options, &tell)).await?;
+        let options = LabOptions { reuse: Some(Reuse::Any(self.labs.clone())), ..self.options.clone() };
+        Box::pin(kata::judge(&answered, &options, &tell)).await?;
         if self.board.borrow().is_solved() {
             // If it cannot be stored, that was reported before the screen was opened.
             let _ = remember_solved(&mut self.store.borrow_mut(), loaded);
@@ -217,6 +226,15 @@ impl Screen<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Starts a lab for the next judgement, where servers take long to start.
+    fn prepare(&self) {
+        let (loaded, _) = self.chosen();
+        let round = loaded.rounds().ok().and_then(|rounds| rounds.into_iter().next());
+        if let Some(round) = round.filter(Scenario::needs_processes) {
+            self.labs.prepare(round.lab(), &round.settings(), &self.options);
+        }
     }
 
     /// Shows one more hint. Returns whether there was one.

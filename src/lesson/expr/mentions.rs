@@ -78,6 +78,28 @@ impl Mentions {
     }
 }
 
+/// Whether the value of an expression may depend on the order of the list with this name: unless it only asks how long
+/// the list is, what is in it or whether there is one, or sorts it.
+pub(crate) fn asks_for_order(source: &str, name: &str) -> bool {
+    const WITHOUT_ORDER: [&str; 5] = ["count", "length", "max", "min", "sort"];
+    let Ok(tokens) = tokens(source) else { return true };
+    let word = |at: usize| tokens.get(at).map_or("", |(_, word)| *word);
+    let named = tokens.iter().enumerate().filter(|(_, token)| **token == (Kind::Name, name));
+    named.map(|(at, _)| (at.checked_sub(1).map_or("", word), at + 1)).any(|(before, next)| {
+        match (before, word(next)) {
+            // It is the name of a filter or of a test.
+            ("|" | "is", _) => false,
+            (_, "|") => !WITHOUT_ORDER.contains(&word(next + 1)),
+            (_, "is") => {
+                let test = if word(next + 1) == "not" { next + 2 } else { next + 1 };
+                !matches!(word(test), "none" | "defined" | "undefined")
+            }
+            (_, "." | "[" | "(") => true,
+            _ => before != "in",
+        }
+    })
+}
+
 /// The quoted text that the expression begins with, alone or followed by `~`.
 pub(crate) fn beginning(source: &str) -> Option<String> {
     let tokens = tokens(source).ok()?;
@@ -177,7 +199,27 @@ fn text(quoted: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mentions, beginning, joined, split_comparison};
+    use super::{Mentions, asks_for_order, beginning, joined, split_comparison};
+
+    #[test]
+    fn whether_the_order_of_a_list_matters_is_seen() {
+        for source in [
+            "m|length > 1",
+            "self in m",
+            "self not in m and m|count < 3",
+            "m is not none",
+            "m|sort|first",
+            "'m'",
+        ] {
+            assert!(!asks_for_order(source, "m"), "{source}");
+        }
+        for source in
+            ["m", "m|first", "m[0]", "m == ['a']", "m|join", "A.m[1]", "m is eq 1", "not m[", "[m, 1]"]
+        {
+            assert!(asks_for_order(source, "m"), "{source}");
+        }
+        assert!(!asks_for_order("n|first", "m") && !asks_for_order("n|m", "m"));
+    }
 
     #[test]
     fn the_leading_quoted_text_of_a_value_is_found() {

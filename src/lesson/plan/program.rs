@@ -144,6 +144,23 @@ pub struct Program {
 }
 
 impl PlannedOperation {
+    /// The sources of its expressions.
+    fn expressions(&self) -> Vec<String> {
+        let templates: Vec<&Template> = match &self.verb {
+            PlannedVerb::Redis(words) => words.iter().collect(),
+            PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),
+            PlannedVerb::Call(call) => call.all_operands().collect(),
+            PlannedVerb::Local { name: one, .. }
+            | PlannedVerb::Flock { path: one, .. }
+            | PlannedVerb::Wait(one) => vec![one],
+            PlannedVerb::Take(TakePlan { from, within }) => from.iter().chain(within).collect(),
+            PlannedVerb::Given(_) => Vec::new(),
+        };
+        let templates = templates.into_iter().chain(&self.every).chain(&self.releases);
+        let until = self.until.iter().map(|until| until.source().to_owned());
+        templates.flat_map(Template::sources).chain(until).collect()
+    }
+
     pub(crate) fn answer(&self) -> Option<Answer> {
         if self.queued { Some(Answer::Queued) } else { Answer::of(&self.verb) }
     }
@@ -165,6 +182,24 @@ impl Program {
             }
         }
         found
+    }
+
+    /// The sources of all expressions, those in templates included.
+    pub(crate) fn expressions(&self) -> Vec<String> {
+        let of = |expr: &Expr| vec![expr.source().to_owned()];
+        let each = self.instructions.iter().flat_map(|instruction| match instruction {
+            Instruction::Operate(operation) => operation.expressions(),
+            Instruction::Believe { lock, .. } => lock.sources(),
+            Instruction::Set { value, .. } => of(value),
+            Instruction::JumpUnless { condition, .. } => of(condition),
+            Instruction::RepeatBegin { bound } => bound.sources(),
+            Instruction::RepeatNext { condition, .. } => condition.iter().flat_map(of).collect(),
+            Instruction::Enter { with, .. } => with.iter().flat_map(|(_, value)| value.sources()).collect(),
+            Instruction::Count { .. } | Instruction::Jump { .. } | Instruction::Leave | Instruction::Stop => {
+                Vec::new()
+            }
+        });
+        each.collect()
     }
 
     fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {

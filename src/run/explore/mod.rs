@@ -182,7 +182,9 @@ pub async fn explore(
     let mut explored = results::report(scenario, found);
     if !explored.each.is_empty() || !explored.stuck.is_empty() {
         let (each, stuck) = (explored.each.clone(), explored.stuck.clone());
-        let confirmed = Box::pin(results::confirmed(scenario, options, each, stuck));
+        // Servers number what they are sent, and these numbers are shown: they are those of new servers.
+        let options = options.with_new_servers();
+        let confirmed = Box::pin(results::confirmed(scenario, &options, each, stuck));
         let confirmed = match bounds.confirmed_within {
             // A finding that was not confirmed is not reported.
             Some(within) if !explored.complete && !explored.full => {

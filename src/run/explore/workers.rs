@@ -112,7 +112,7 @@ async fn run_on<G: OnServers>(
         if let Err(ExploreError::Engine(error)) = result {
             result = Err(or_death(explorer.lab(), error).await.into());
         }
-        explorer.close().await;
+        explorer.close(result.is_ok()).await;
     }
     result
 }

@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use super::printed;
 use crate::{
     clock::{ClockKind, Rate},
-    lab::LabOptions,
+    lab::{LabOptions, ready::ReadyLabs},
     lesson::{Path, Scenario},
-    log::{Choice, EventKind, Log},
+    log::{Choice, EventKind, Log, Product},
     program::{Actors, State, actor_id},
     run::session::{
         RunError,
@@ -90,6 +90,20 @@ impl Racer {
     /// Ends the clients and the servers and waits until they have exited.
     pub async fn tear_down(self) {
         self.director.tear_down().await;
+    }
+
+    /// Ends the clients and leaves the lab, its servers emptied, for the next run, if they are then like new ones.
+    pub(crate) async fn leave_lab(mut self, labs: &ReadyLabs) {
+        let metrics = &self.scenario.loaded.lesson.metrics;
+        // Servers go on counting what happens to them.
+        let has_more = self.needs_restart || !metrics.is_empty() || self.scenario.locks_files();
+        self.director.end_clients();
+        let health = self.director.harness.lab.health();
+        if has_more || health.look().is_some() || self.reset_servers(&Path::root()).await.is_err() {
+            return self.tear_down().await;
+        }
+        // A lab that cannot be kept has been ended.
+        let _ = labs.keep(self.director.harness.lab).await;
     }
 
     /// Replaces the lab by a new one.
@@ -197,7 +211,11 @@ impl Racer {
         self.director.unsubscribe(path).await?;
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;
-        setup::carry_out(&self.scenario, lab, server).await?;
+        // A setup may leave a connection in another state, such as another database. A session has no such states.
+        let mut new = Connections::default();
+        let is_zookeeper = lab.kind().parts().iter().all(|part| part.product() == Product::Zookeeper);
+        let connections = if is_zookeeper { &mut self.connections } else { &mut new };
+        setup::carry_out(&self.scenario, lab, server, connections).await?;
         let director = &mut self.director;
         // Emptying the servers notified the watchers of the last race.
         director.settle(path).await?;

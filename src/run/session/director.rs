@@ -9,6 +9,7 @@ use super::{
     client::LESSONS_REST_WITHIN,
     harness::{Arrived, Harness, Sessions},
     recorder::Recorder,
+    setup::{self, Connections},
     supervision::{ANSWERS_WITHIN, supervised},
     throttle::Throttle,
     time::{Limits, Tempo},
@@ -118,7 +119,8 @@ impl Director {
             locks: self.scenario.locks.clone(),
         });
         self.note_sessions(sessions);
-        super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;
+        let mut connections = Connections::default();
+        setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server, &mut connections).await?;
         self.start_actors(&Path::root().key("programs"))?;
         self.clock.set_rate(Rate::PAUSED)?;
         if self.scenario.is_attached() {

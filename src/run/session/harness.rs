@@ -78,7 +78,15 @@ impl Harness {
     ) -> Result<(Self, Sessions), RunError> {
         check_trusted(scenario, options)?;
         check_libraries(scenario, options)?;
-        let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
+        let (kind, settings) = (scenario.lab(), scenario.settings());
+        let ready = match &options.reuse {
+            Some(reuse) => reuse.take(kind, &settings).await?,
+            None => None,
+        };
+        let lab = match ready {
+            Some(lab) => lab,
+            None => Lab::start_with(kind, &settings, options).await?,
+        };
         let health = lab.health();
         supervised(&health, Self::start_in(scenario, lab, followed)).await
     }
@@ -112,6 +120,11 @@ impl Harness {
 
     /// Ends all clients. When it returns, their processes have exited and their unread reports are discarded.
     pub(crate) fn end_clients(&mut self) {
+        // All at once; the drop of each then waits for its end.
+        for client in &self.clients {
+            // A client that cannot be signalled has ended.
+            let _ = client.process.kill();
+        }
         self.clients.clear();
         self.early.clear();
         self.outbox.clear();
@@ -454,8 +467,8 @@ impl Harness {
     }
 
     /// Ends the clients and the servers and waits until they have exited.
-    pub(crate) async fn tear_down(self) {
-        drop(self.clients);
+    pub(crate) async fn tear_down(mut self) {
+        self.end_clients();
         self.lab.shutdown().await;
     }
 }

@@ -64,7 +64,12 @@ impl Connections {
 }
 
 /// Sends a scenario's setup commands, in order. Commands that name no server go to `first`.
-pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), RunError> {
+pub(crate) async fn carry_out(
+    scenario: &Scenario,
+    lab: &Lab,
+    first: &str,
+    connections: &mut Connections,
+) -> Result<(), RunError> {
     if scenario.setup.is_empty() {
         return Ok(());
     }
@@ -72,7 +77,6 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
     let mistake = |n: usize, message: Text| -> RunError {
         scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };
-    let mut connections = Connections::default();
     for (n, wire) in wires(scenario, first).enumerate() {
         let Some(wire) = wire.map_err(|error| mistake(n, error))? else { continue };
         match connections.send(lab, &wire).await {

@@ -46,12 +46,19 @@ impl RespConnection {
         self.count += 1;
     }
 
-    /// Sends the queued commands in one piece, and waits for all answers.
-    pub fn ask(&mut self) -> Result<Vec<Answer>, String> {
-        let count = std::mem::take(&mut self.count);
+    /// Sends the queued commands in one piece. [`Self::ask`] then waits for their answers.
+    pub fn send(&mut self) -> Result<(), String> {
         let sent = self.connection.send_packed_command(&self.out);
         self.out.clear();
-        sent.map_err(|error| broken(&error))?;
+        sent.map_err(|error| broken(&error))
+    }
+
+    /// Sends the queued commands, and waits for all answers.
+    pub fn ask(&mut self) -> Result<Vec<Answer>, String> {
+        if !self.out.is_empty() {
+            self.send()?;
+        }
+        let count = std::mem::take(&mut self.count);
         let mut answers = Vec::with_capacity(count);
         for _ in 0..count {
             let answer = self.connection.recv_response().and_then(Value::extract_error);

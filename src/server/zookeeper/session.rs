@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use zookeeper_client::{
@@ -14,7 +17,7 @@ use crate::{
         Command, Reply,
         product::zookeeper::{Call, RECONNECTED, SUSPENDED},
     },
-    server::connection::{Breaks, Connection, Notify, ReplyFuture, ServerAddress, value},
+    server::connection::{Breaks, Connection, Notify, ReplyFuture, ServerAddress},
 };
 
 struct Session {
@@ -244,21 +247,30 @@ impl Session {
     }
 
     /// Deletes every node but ZooKeeper's own, children before parents.
-    async fn delete_all(&mut self) -> Result<(), Reply> {
-        let mut found = Vec::new();
-        let mut unseen = vec!["/".to_owned()];
-        while let Some(path) = unseen.pop() {
-            let below = path.trim_end_matches('/').to_owned();
-            let children = value(self.call(&Call::Ls { watch: false, path: path.clone() }).await)?;
-            let names = children.as_array().into_iter().flatten();
-            let paths = names.filter_map(|name| Some(format!("{below}/{}", name.as_str()?)));
-            unseen.extend(paths.filter(|path| path != "/zookeeper"));
-            found.push(path);
+    /// Requests are sent without waiting for the answers to those before: a session's are carried out in order.
+    async fn delete_all(&self) -> Result<(), Reply> {
+        let mut found = vec!["/".to_owned()];
+        let mut listed = 0;
+        while listed < found.len() {
+            let level = found[listed..].to_vec();
+            listed = found.len();
+            let asked: Vec<_> = level.iter().map(|path| self.client.list_children(path)).collect();
+            for (path, names) in level.iter().zip(join_all(asked).await) {
+                let below = path.trim_end_matches('/');
+                let paths = unless_gone(names)?.into_iter().map(|name| format!("{below}/{name}"));
+                found.extend(paths.filter(|path| path != "/zookeeper"));
+            }
         }
-        for path in found.into_iter().skip(1).rev() {
-            value(self.call(&Call::Delete { path, version: None }).await)?;
-        }
-        Ok(())
+        let deleted: Vec<_> = found.iter().skip(1).rev().map(|path| self.client.delete(path, None)).collect();
+        join_all(deleted).await.into_iter().try_for_each(unless_gone)
+    }
+}
+
+/// The answer about a node, or nothing if the node is gone: its client's session may just have ended.
+fn unless_gone<T: Default>(answer: Result<T, Error>) -> Result<T, Reply> {
+    match answer {
+        Err(Error::NoNode) => Ok(T::default()),
+        answer => answer.map_err(|error| failed(&error)),
     }
 }
 

@@ -162,7 +162,40 @@ pub fn wrap_clean(text: &str, columns: usize) -> Vec<String> {
     if columns == 0 {
         return Vec::new();
     }
-    text.split('\n').flat_map(|paragraph| wrap_paragraph(paragraph, columns)).collect()
+    text.split('\n').flat_map(|line| wrap_line(line, columns, false)).collect()
+}
+
+/// Like [`wrap`], for code: the rest of a broken comment (`# …`) is a comment, too.
+pub fn wrap_code(text: &str, columns: usize) -> Vec<String> {
+    if columns == 0 {
+        return Vec::new();
+    }
+    text.trim_end().split('\n').flat_map(|line| wrap_line(&clean(line), columns, true)).collect()
+}
+
+/// Wraps a line. What does not fit keeps the line's indent.
+fn wrap_line(text: &str, columns: usize, is_code: bool) -> Vec<String> {
+    const COMMENT: &str = "# ";
+    let indent = &text[..text.len() - text.trim_start().len()];
+    let without_indent = wrap_paragraph(text, columns);
+    // In a narrow column the text needs all the room.
+    let is_narrow = (indent.len() + COMMENT.len()) * 2 > columns;
+    if without_indent.len() < 2 || is_narrow || (indent.is_empty() && !is_code) {
+        return without_indent;
+    }
+    let (mut lines, mut rest, mut begin) = (Vec::new(), text, String::new());
+    while !rest.is_empty() {
+        let line = wrap_paragraph(rest, columns - begin.len()).swap_remove(0);
+        let line = line.strip_suffix(" #").filter(|_| is_code).unwrap_or(&line).trim_end();
+        // If the first word alone is too long, nothing is left of the indent; and what is wider than a line is not shown.
+        let Some(left) = rest.strip_prefix(line).filter(|_| !line.is_empty()) else { return without_indent };
+        rest = left.trim_start();
+        lines.push(format!("{begin}{line}"));
+        let in_comment = |line: &String| line.trim_start().starts_with(COMMENT) || line.contains(" # ");
+        let comment = if is_code && lines.last().is_some_and(in_comment) { COMMENT } else { "" };
+        begin = format!("{indent}{comment}");
+    }
+    lines
 }
 
 fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
@@ -248,7 +281,7 @@ fn is_wide(cluster: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{chop, common, fit, fit_apart, fit_middle, pad, width, wrap};
+    use super::{chop, common, fit, fit_apart, fit_middle, pad, width, wrap, wrap_code};
 
     #[test]
     fn common_text_leaves_out_differing_numbers() {
@@ -285,6 +318,17 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_line_keeps_its_indent_and_its_comment() {
+        assert_eq!(wrap("  may use: GET SET", 12), ["  may use:", "  GET SET"]);
+        assert_eq!(wrap("  可以使用的命令", 10), ["  可以使用", "  的命令"]);
+        assert_eq!(wrap("      narrow", 9), ["narrow"]);
+        assert_eq!(wrap_code("# EXISTS DEL UNLINK", 12), ["# EXISTS DEL", "# UNLINK"]);
+        assert_eq!(wrap_code("  if: turn # gone, so look", 16), ["  if: turn", "  # gone, so", "  # look"]);
+        assert_eq!(wrap_code("  let: { n: '#' } x", 14), ["  let: { n:", "  '#' } x"]);
+        assert_eq!(wrap("# EXISTS DEL UNLINK", 12), ["# EXISTS DEL", "UNLINK"]);
+    }
+
+    #[test]
     fn chinese_breaks_anywhere_but_before_its_punctuation() {
         assert_eq!(wrap("甲拿到了锁", 4), ["甲拿", "到了", "锁"]);
         assert_eq!(wrap("甲拿锁。乙等", 6), ["甲拿", "锁。乙", "等"]);
@@ -304,8 +348,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_too_wide(text in "[a-z ，。锁（）“”😀é\u{301}\u{200d}\n`]{0,80}", columns in 1usize..40) {
-            for line in wrap(&text, columns) {
+        fn no_line_is_too_wide(text in "[a-z #，。锁（）“”😀é\u{301}\u{200d}\n`]{0,80}", columns in 1usize..40) {
+            for line in wrap(&text, columns).into_iter().chain(wrap_code(&text, columns)) {
                 prop_assert!(width(&line) <= columns, "{line:?}");
             }
             prop_assert!(width(&fit(&text, columns)) <= columns);
@@ -321,7 +365,7 @@ mod tests {
 
         #[test]
         fn any_text_can_be_fitted(text in any::<String>(), columns in 0usize..30) {
-            for line in wrap(&text, columns) {
+            for line in wrap(&text, columns).into_iter().chain(wrap_code(&text, columns)) {
                 prop_assert!(width(&line) <= columns, "{line:?}");
             }
             prop_assert!(width(&fit(&text, columns)) <= columns);

@@ -176,7 +176,7 @@ impl KataView<'_> {
         if let Some(solution) = &board.solution {
             let start = lines.len();
             title(&mut lines, words::KATA_SOLUTION.get(lang), Role::Chrome);
-            lines.extend(paragraph::plain(solution, width, theme.style(Role::Code)));
+            lines.extend(paragraph::code(solution, width, theme.style(Role::Code)));
             newest = start..lines.len();
         }
         if let Some(discussion) = &board.discussion {
@@ -185,7 +185,9 @@ impl KataView<'_> {
         }
         if let Some(exercise) = board.exercises.get(board.chosen) {
             title(&mut lines, words::KATA_GIVEN.get(lang), Role::Chrome);
-            lines.extend(prose(exercise.given.get(lang), Role::Text));
+            // It ends with lines of code.
+            let rows = text::wrap_code(exercise.given.get(lang), width);
+            lines.extend(paragraph::prose_in(&rows, theme.style(Role::Text), theme));
         }
         Body { lines, newest }
     }

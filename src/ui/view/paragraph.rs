@@ -8,11 +8,19 @@ pub fn plain(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {
     text::wrap(words, width).into_iter().map(|row| Line::styled(row, style)).collect()
 }
 
+pub fn code(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {
+    text::wrap_code(words, width).into_iter().map(|row| Line::styled(row, style)).collect()
+}
+
 /// Text with `code` between backticks.
 pub fn prose(words: &str, width: usize, style: Style, theme: Theme) -> Vec<Line<'static>> {
+    prose_in(&text::wrap(words, width), style, theme)
+}
+
+/// Wrapped text with `code` between backticks.
+pub fn prose_in(rows: &[String], style: Style, theme: Theme) -> Vec<Line<'static>> {
     let mut code = false;
-    let rows = text::wrap(words, width).into_iter();
-    rows.map(|row| Line::from(spans(&row, &mut code, theme, style))).collect()
+    rows.iter().map(|row| Line::from(spans(row, &mut code, theme, style))).collect()
 }
 
 /// A row with `code` between backticks. `code` carries over from row to row.

@@ -71,6 +71,58 @@ async fn a_raw_script_is_not_believed_by_the_keys_that_it_declares() {
     assert_eq!(found(&[UNASKED, UNASKED], &["sold > 1"]).await, (6, 4, Some(4)));
 }
 
+/// The error of a search that is refused.
+async fn refused(programs: &[&str]) -> String {
+    let text = lesson(programs, &["seen > 0"]);
+    explored(&text, Bounds::default()).await.err().unwrap_or_else(|| panic!("it was explored\n{text}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_of_a_set_are_in_the_servers_order_or_in_none() {
+    let lists = |member: &str, asks: &str| {
+        format!(
+            "- add: {{ redis: SADD s {member} }}\n- all: {{ redis: SMEMBERS s }}\n- if: \"{asks}\"\n  then:\n    - count: seen"
+        )
+    };
+    // Integers come by their value, whoever was added first.
+    let smallest = [lists("13", "all[0] == '2'"), lists("2", "all[0] == '13'")];
+    assert_eq!(found(&[&smallest[0], &smallest[1]], &["seen > 0"]).await, (6, 5, Some(3)));
+    // A text that is too long for the small encodings, so that every Redis keeps the set in a hash table.
+    let long = "x".repeat(80);
+    let with = |asks: &str| [lists(&format!("a{long}"), asks), lists(&format!("b{long}"), asks)];
+    for asks in ["all|length == 2", &format!("'a{long}' in all and 'b{long}' in all"), "all|sort|length > 1"]
+    {
+        let both = with(asks);
+        // New servers each time, with other seeds.
+        for _ in 0..3 {
+            assert_eq!(found(&[&both[0], &both[1]], &["seen > 1"]).await, (6, 4, Some(4)), "{asks}");
+        }
+    }
+    let first = with(&format!("all[0] == 'a{long}'"));
+    let why = refused(&[&first[0], &first[1]]).await;
+    assert!(why.contains("hash table") && why.contains("`all|sort`"), "{why}");
+    // Since Redis 7.2 a small set of texts keeps the order in which they were added.
+    let added = [lists("a", "all[0] == 'b'"), lists("b", "all[0] == 'a'")];
+    match explored(&lesson(&[&added[0], &added[1]], &["seen > 0"]), Bounds::default()).await {
+        Ok(found) => assert_eq!((found.orders(), found.violations), (6, 6)),
+        Err(why) => assert!(why.contains("before 7.2"), "{why}"),
+    }
+    let script = |lua: &str| {
+        let add = format!("- add: {{ redis: SADD s a{long} b{long} }}");
+        [
+            add,
+            format!(
+                "- all:\n    redis: EVAL \"return {lua}\" 1 s\n- if: all == 2\n  then:\n    - count: seen"
+            ),
+        ]
+    };
+    let counts = script("(#redis.call('SMEMBERS', KEYS[1]))");
+    assert_eq!(found(&[&counts[0], &counts[1]], &["seen > 0"]).await, (2, 1, Some(2)));
+    let takes = script("redis.call('smembers', KEYS[1])[1]");
+    let why = refused(&[&takes[0], &takes[1]]).await;
+    assert!(why.contains("`SMEMBERS` by its number"), "{why}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_that_touches_a_second_key_is_seen_to() {
     let sees =

@@ -16,10 +16,12 @@ use crate::{
     text::Text,
 };
 
+/// The keys that a command names, each with its server. `None` if it may touch any key.
+pub(crate) type NamedKeys = Option<Arc<[Arc<str>]>>;
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
-    /// The keys that the command names, each with its server. `None` if it may touch any key.
-    pub(crate) keys: Option<Arc<[Arc<str>]>>,
+    pub(crate) keys: NamedKeys,
     pub(crate) reads_only: bool,
     pub(crate) transaction: Transaction,
     /// Whether the command runs a script whose calls cannot be determined.

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     OnServers,
-    commands::{Footprint, Transaction, cell, cells},
+    commands::{Footprint, NamedKeys, Refusal, Transaction, cell, cells},
     keyspace::Keyspace,
     one_by_one,
     outcomes::OutcomeCache,
@@ -17,6 +17,7 @@ use super::{
     state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
+    unordered,
     watched::{PastKeys, WatchedInvariant, watched_invariants},
 };
 use crate::{
@@ -164,7 +165,7 @@ impl InProcess {
             watching: &watching,
         };
         let sent = self.servers.send(&sender, &wire, &footprint);
-        let servers::Sent { reply, holds, touched } = sent.map_err(|error| match error {
+        let servers::Sent { mut reply, holds, touched } = sent.map_err(|error| match error {
             // Supervision would report a dead server, so the server is busy with a command that does not end.
             ExploreError::Engine(RunError::ServerLost { why, .. }) if client::is_silence(&why) => {
                 let command = &wire.command;
@@ -176,23 +177,11 @@ impl InProcess {
             }
             error => error,
         })?;
-        let (runs, keys) = match (&pending.queued, footprint.transaction) {
-            (Some(queued), Transaction::Ends) => {
-                let mut keys =
-                    vec![Some(cells(self.servers.name(server), &pending.watched().collect::<Vec<_>>()))];
-                for words in queued {
-                    let wire = Wire {
-                        server: self.servers.name(server).to_owned(),
-                        command: Command::Redis(words.clone()),
-                        script: None,
-                    };
-                    keys.push(self.footprint(server, &wire, "EXEC")?.keys);
-                }
-                (true, keys)
-            }
-            (Some(_), _) | (None, Transaction::Begins | Transaction::Unwatches) => (false, Vec::new()),
-            (None, _) => (true, vec![footprint.keys.clone()]),
-        };
+        let held = [&*from.keyspaces[server], holds.as_ref().unwrap_or(&from.keyspaces[server])];
+        let whose = (actor, operation.label.as_str());
+        unordered::check(&self.scenario, whose, (&wire, &pending), &held, &mut reply)
+            .map_err(|why| Refusal::NotReplayable(why).of(&name, &wire, &wire.server))?;
+        let (runs, keys) = self.carried_out(server, &pending, &footprint)?;
         for keys in keys {
             match keys {
                 Some(keys) => touch.reads.extend(keys.iter().cloned()),
@@ -233,6 +222,33 @@ impl InProcess {
         }
         self.take_reply(from, next, actor, &heard, output)?;
         Ok((touch, maybe_written))
+    }
+
+    /// Whether the server carries commands out now, and the keys that each names: that of a move, or those of a
+    /// transaction at its end.
+    fn carried_out(
+        &mut self,
+        server: usize,
+        pending: &Pending,
+        footprint: &Footprint,
+    ) -> Result<(bool, Vec<NamedKeys>), ExploreError> {
+        Ok(match (&pending.queued, footprint.transaction) {
+            (Some(queued), Transaction::Ends) => {
+                let mut keys =
+                    vec![Some(cells(self.servers.name(server), &pending.watched().collect::<Vec<_>>()))];
+                for words in queued {
+                    let wire = Wire {
+                        server: self.servers.name(server).to_owned(),
+                        command: Command::Redis(words.clone()),
+                        script: None,
+                    };
+                    keys.push(self.footprint(server, &wire, "EXEC")?.keys);
+                }
+                (true, keys)
+            }
+            (Some(_), _) | (None, Transaction::Begins | Transaction::Unwatches) => (false, Vec::new()),
+            (None, _) => (true, vec![footprint.keys.clone()]),
+        })
     }
 
     /// Updates the transaction of an actor's connection after a command that belongs to one.
@@ -518,7 +534,7 @@ impl OnServers for InProcess {
         Box::new(move || health.kill_all())
     }
 
-    async fn close(self) {
+    async fn close(self, _: bool) {
         self.servers.lab.shutdown().await;
     }
 }

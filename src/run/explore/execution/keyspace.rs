@@ -35,6 +35,19 @@ pub(crate) struct Keyspace {
 }
 
 impl Entry {
+    /// Whether it is a set or a hash of several members in a hash table, whose order is the server's own. The first byte
+    /// of a dump is the type of its encoding (`rdb.h`), and a small number of members is the second.
+    pub(crate) fn is_hash_table(&self) -> bool {
+        const SET: u8 = 2;
+        const HASH: u8 = 4;
+        const HASH_WITH_EXPIRIES: [u8; 2] = [22, 24];
+        match self.dump[..] {
+            [SET | HASH, count, ..] => count != 1,
+            [first, ..] => HASH_WITH_EXPIRIES.contains(&first),
+            [] => false,
+        }
+    }
+
     /// Whether the key exists at a time. Redis deletes a key in the millisecond after `ends`.
     pub(crate) fn lives(&self, at: LessonTime) -> bool {
         self.ends.is_none_or(|ends| ends >= at.as_millis())

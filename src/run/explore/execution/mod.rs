@@ -19,6 +19,7 @@ pub(crate) mod state_space;
 pub(crate) mod symmetry;
 pub(crate) mod tracked;
 pub(crate) mod trail;
+mod unordered;
 pub(crate) mod watched;
 
 pub use in_process::InProcess;
@@ -46,6 +47,7 @@ pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
     /// Returns a function that, called on another thread, unblocks the one that waits for servers or clients.
     fn unblocker(&self) -> Box<dyn Fn() + Send + Sync>;
 
-    /// Ends all processes and waits until they have exited.
-    async fn close(self);
+    /// Ends all processes and waits until they have exited. After a search without an error, a lab may be left for the
+    /// next one.
+    async fn close(self, is_good: bool);
 }

@@ -22,7 +22,10 @@ use super::{
 };
 use crate::{
     client::{RespConnection, protocol::Wire},
-    lab::{Lab, LabOptions},
+    lab::{
+        Lab, LabOptions,
+        ready::{ReadyLabs, Reuse},
+    },
     lesson::{LabKind, Millis, PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
     log::{Access, ActorId, Choice, Command, Event, EventKind, FILES, Log, Product},
     program::Request,
@@ -69,6 +72,8 @@ pub struct Processes {
     connections: HashMap<String, RespConnection>,
     /// What external programs have done so far.
     repeats: Repeats,
+    /// Where the lab is left.
+    labs: Option<ReadyLabs>,
 }
 
 /// The number of steps in a row in which only time passes after which an order is cut: an external program
@@ -90,6 +95,10 @@ impl Processes {
             commands: Commands::default(),
             connections: HashMap::new(),
             repeats: Repeats::default(),
+            labs: match &options.reuse {
+                Some(Reuse::Any(labs)) => Some(labs.clone()),
+                _ => None,
+            },
         })
     }
 
@@ -364,8 +373,15 @@ impl OnServers for Processes {
         })
     }
 
-    async fn close(self) {
-        self.racer.tear_down().await;
+    async fn close(mut self, is_good: bool) {
+        // What an order leaves behind is known when it is finished.
+        let health = self.lab().health();
+        let finished =
+            is_good && !self.is_cancelled() && supervised(&health, self.racer.finish_order()).await.is_ok();
+        match self.labs.take().filter(|_| finished) {
+            Some(labs) => Box::pin(self.racer.leave_lab(&labs)).await,
+            None => self.racer.tear_down().await,
+        }
     }
 }
 

@@ -96,6 +96,55 @@ fn call(tokens: &[Token<'_>], open: usize, keys: &mut Vec<usize>) -> Option<Call
     (depth == 0 && is_name).then(|| Call { name: name.to_ascii_uppercase(), are_keys: are_keys.collect() })
 }
 
+/// What a script does with a list besides counting it and going through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListUse {
+    /// Takes an item by its number.
+    Item,
+    Returned,
+}
+
+/// The lists that a script gets from calls of some commands and whose order may matter.
+pub(crate) fn uses_of_lists(source: &str, commands: &[&str]) -> Vec<(String, ListUse)> {
+    let Some(tokens) = tokens(source) else { return Vec::new() };
+    let word = |at: Option<usize>| match at.and_then(|at| tokens.get(at)) {
+        Some(Token::Word(word)) => *word,
+        _ => "",
+    };
+    let is_sign = |at: Option<usize>, sign| at.and_then(|at| tokens.get(at)) == Some(&Token::Sign(sign));
+    let use_between = |begin: usize, end: usize| {
+        let is_item =
+            is_sign(Some(end), '[') && word(Some(end + 1)).starts_with(|c: char| c.is_ascii_digit());
+        let is_returned = word(begin.checked_sub(1)) == "return" && !is_sign(Some(end), '[');
+        is_item.then_some(ListUse::Item).or(is_returned.then_some(ListUse::Returned))
+    };
+    let mut found = Vec::new();
+    for (open, pair) in tokens.windows(2).enumerate() {
+        let [Token::Sign('('), Token::Text(name)] = pair else { continue };
+        let name = name.to_ascii_uppercase();
+        let mut depth = 0_i32;
+        let closes = |token: &Token<'_>| {
+            depth += i32::from(*token == Token::Sign('(')) - i32::from(*token == Token::Sign(')'));
+            depth == 0
+        };
+        let after = tokens[open..].iter().position(closes).map(|at| open + at + 1);
+        let (Some(after), true) = (after, commands.contains(&&*name)) else { continue };
+        // `redis.call`, or the script's own name for it.
+        let mut begin = open.saturating_sub(1);
+        while is_sign(begin.checked_sub(1), '.') {
+            begin = begin.saturating_sub(2);
+        }
+        let mut uses: Vec<_> = use_between(begin, after).into_iter().collect();
+        let variable = word(begin.checked_sub(2).filter(|_| is_sign(begin.checked_sub(1), '=')));
+        if !variable.is_empty() {
+            let named = (0..tokens.len()).filter(|at| word(Some(*at)) == variable);
+            uses.extend(named.filter_map(|at| use_between(at, at + 1)));
+        }
+        found.extend(uses.into_iter().map(|list_use| (name.clone(), list_use)));
+    }
+    found
+}
+
 /// Returns the tokens without comments, or `None` if a quote is not closed or long brackets are used as
 /// quotes.
 fn tokens(source: &str) -> Option<Vec<Token<'_>>> {
@@ -162,7 +211,7 @@ pub(crate) fn quoted(source: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{calls, quoted};
+    use super::{ListUse, calls, quoted, uses_of_lists};
 
     fn found(source: &str) -> Option<Vec<(String, Vec<bool>)>> {
         let calls = calls(source)?;
@@ -212,6 +261,28 @@ mod tests {
         ] {
             assert_eq!(found(source), Some(vec![("GET".to_owned(), vec![false])]), "{source}");
         }
+    }
+
+    #[test]
+    fn a_list_whose_order_matters_is_seen() {
+        let uses = |source| {
+            uses_of_lists(source, &["SMEMBERS"]).into_iter().map(|(_, list_use)| list_use).collect::<Vec<_>>()
+        };
+        for source in [
+            "return #redis.call('SMEMBERS', KEYS[1])",
+            "for _, m in ipairs(redis.call('smembers', KEYS[1])) do redis.call('SREM', KEYS[1], m) end return 1",
+            "local m = redis.call('SMEMBERS', KEYS[1]) for i = 1, #m do redis.call('DEL', m[i]) end return #m",
+            "return redis.call('GET', KEYS[1])[1]",
+        ] {
+            assert_eq!(uses(source), [], "{source}");
+        }
+        assert_eq!(uses("return redis.call('SMEMBERS', KEYS[1])"), [ListUse::Returned]);
+        assert_eq!(
+            uses("if redis.call('SMEMBERS', KEYS[1])[1] == ARGV[1] then return 1 end"),
+            [ListUse::Item]
+        );
+        assert_eq!(uses("local c = redis.call local m = c('SMEMBERS', 's') return m"), [ListUse::Returned]);
+        assert_eq!(uses("local m = redis.pcall('SMEMBERS', 's') return m[1]"), [ListUse::Item]);
     }
 
     #[test]

@@ -49,6 +49,13 @@ impl Pending {
         !self.watched.is_empty() && !self.touched
     }
 
+    /// Whether a command may write a watched key: it names the keys that it touches, and `EXEC` does not.
+    fn may_notice(&self, footprint: &Footprint) -> bool {
+        let keys = footprint.keys.as_ref().filter(|_| footprint.transaction != Transaction::Ends);
+        let is_watched = |cell: &Arc<str>| key_of(cell).is_some_and(|key| self.watched.contains_key(key));
+        keys.is_none_or(|keys| keys.iter().any(is_watched))
+    }
+
     pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
         self.watched.keys().map(String::as_str)
     }
@@ -158,7 +165,8 @@ impl Servers {
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
-        supervised(&lab.health(), setup::carry_out(scenario, &lab, &first)).await?;
+        let mut setup_connections = setup::Connections::default();
+        supervised(&lab.health(), setup::carry_out(scenario, &lab, &first, &mut setup_connections)).await?;
         clock.set_rate(Rate::PAUSED)?;
         let (mut connections, health) = (Vec::new(), lab.health());
         for info in infos {
@@ -281,26 +289,35 @@ impl Servers {
     ) -> Result<Sent, ExploreError> {
         self.set_time(from.at)?;
         let runs = from.pending.queued.is_none() || footprint.transaction == Transaction::Ends;
-        if footprint.reads_only || from.watching.is_empty() || !runs {
+        let watching: Vec<_> = from.watching.iter().filter(|(_, own)| own.may_notice(footprint)).collect();
+        if footprint.reads_only || watching.is_empty() || !runs {
             let (reply, holds) = self.send_unwatched(from, wire, footprint)?;
             return Ok(Sent { reply, holds, touched: Vec::new() });
         }
         // The server decides whether the command writes a key that an actor watches.
         let before = self.restore(from.server, &from.keyspaces[from.server], from.at)?;
         self.flush(from.server, before)?;
-        for (actor, pending) in from.watching {
+        let mut commands = 0;
+        for (actor, pending) in &watching {
             let transacting = self.transacting(*actor, from.server)?;
-            let mut commands = transacting.clear();
+            commands = transacting.clear() + 1;
             transacting.resp.push(std::iter::once("WATCH").chain(pending.watched()));
-            commands += 1;
+            transacting.resp.send().map_err(|why| self.lost(from.server, why))?;
+        }
+        for (actor, _) in &watching {
+            let transacting = self.transacting(*actor, from.server)?;
             transacting.done(commands).map_err(|why| self.lost(from.server, why))?;
         }
         let (reply, holds) = self.send_unwatched(from, wire, footprint)?;
-        let mut touched = Vec::new();
-        for (actor, _) in from.watching {
+        for (actor, _) in &watching {
             let transacting = self.transacting(*actor, from.server)?;
             transacting.resp.push(["MULTI"]);
             transacting.resp.push(["EXEC"]);
+            transacting.resp.send().map_err(|why| self.lost(from.server, why))?;
+        }
+        let mut touched = Vec::new();
+        for (actor, _) in &watching {
+            let transacting = self.transacting(*actor, from.server)?;
             let answers = transacting.resp.ask().map_err(|why| self.lost(from.server, why))?;
             if let Some(Reply::Value(value)) = answers.into_iter().nth(1).map(Answer::into_reply)
                 && value.is_null()
