@@ -108,10 +108,10 @@ impl Process {
                 self.respond(response);
             }
             Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
-            Request::Settle => {
+            Request::Settle { synced } => {
                 stream::iter(self.idle(None))
                     .for_each_concurrent(None, |mut connection| async move {
-                        connection.settle().await;
+                        connection.settle(synced).await;
                     })
                     .await;
                 self.respond(Response::Settled);

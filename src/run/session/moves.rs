@@ -62,6 +62,10 @@ impl Director {
         {
             self.pass_until(self.first_end(until), &[], path).await?;
         }
+        // The notification may be on its way.
+        if matches!(self.actors[turn.actor].state(), State::Taking { .. }) {
+            Box::pin(self.settle(path)).await?;
+        }
         let but = match self.actors[turn.actor].state() {
             State::Ready(operation) if operation.label == turn.label => return Ok(()),
             State::Ready(operation) => {
