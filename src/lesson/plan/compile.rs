@@ -52,6 +52,8 @@ pub(crate) struct Compiler<'a> {
     pub scripts: &'a IndexMap<String, String>,
     pub recipes: &'a Recipes,
     pub params: &'a Params,
+    /// The place of a parameter's value.
+    pub param_path: &'a dyn Fn(&str) -> Path,
     /// The locks for which the lesson gives a number of holders.
     pub counted: &'a [String],
     /// The programs that a learner writes.
@@ -260,12 +262,15 @@ impl Draft<'_> {
         });
         let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
         let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
-        let doubt = doubt.or_else(|| doubts::size_doubt(source, self.compiler.params));
         let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
         self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
             doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
+        let of_size = doubts::size_doubt(source, self.compiler.params).filter(|_| doubt.is_none());
+        if let Some((name, (message, help))) = of_size {
+            return self.doubt(&(self.compiler.param_path)(name), message, help);
+        }
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.program.doubts.push(Mistake::new(path, message).help(help));
         }

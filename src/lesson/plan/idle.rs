@@ -3,9 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use super::{super::error::Mistake, Act, PlannedMove, PlannedVerb, Scenario, program::Instruction};
+use super::{
+    super::{
+        error::{Mistake, Path},
+        expr::mentions::split_comparison,
+        has_word,
+        model::Claim,
+    },
+    Act, PlannedMove, PlannedOperation, PlannedVerb, Scenario,
+    doubts::{Literal, literal, required},
+    order::Positions,
+    program::Instruction,
+};
 use crate::{
-    log::{ActorId, Direction, Fault, LinkId, Product},
+    log::{ANY, ActorId, Direction, Fault, LinkId, Product},
     text::{Text, both},
 };
 
@@ -22,12 +33,17 @@ struct State {
     held: Vec<(LinkId, Direction)>,
     /// Clients that may have commands in flight.
     sent: BTreeSet<String>,
-    /// Moves whose reply a link holds, and that do not handle a lost reply.
-    kept: Vec<(LinkId, String)>,
+    /// Moves whose reply a link holds, and whether they handle a lost reply.
+    kept: Vec<(LinkId, String, bool)>,
+    /// Moves whose last reply was lost.
+    lost: BTreeSet<String>,
 }
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let mut state = State::default();
+    let mut positions = Positions::new(scenario);
+    // What a learner writes is not known.
+    let is_open = scenario.loaded.lesson.kata.is_some();
     for line in &scenario.story {
         let turns = match &line.act {
             Act::Each(turns) | Act::Together(turns) => turns.as_slice(),
@@ -90,11 +106,63 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 faults.iter().find_map(|fault| state.in_vain(fault).or_else(|| state.after(fault)))
             });
         }
+        if let Act::Finish(actors) = &line.act {
+            wrong = wrong.or_else(|| actors.iter().find_map(|one| state.stops(scenario, &positions, *one)));
+        }
         if let Some((message, help)) = wrong {
             return Err(Mistake::new(&line.path, message).help(help));
         }
+        if is_open {
+            continue;
+        }
+        positions.take(line)?;
+        match &line.act {
+            Act::Finish(actors) => {
+                for actor in actors.iter().filter(|actor| state.lets_finish(scenario, **actor)) {
+                    positions.end(*actor);
+                }
+                state.move_freely(scenario, actors);
+            }
+            Act::Await(until) => {
+                let at = line.path.key("await").key("that");
+                check_lost(&state.lost, until.that.source(), &at)?;
+                state.move_freely(scenario, &until.moving);
+            }
+            Act::Pass(pass) => state.move_freely(scenario, &pass.moving),
+            _ => {}
+        }
     }
-    Ok(())
+    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
+    scenario.variant().claims.iter().enumerate().try_for_each(|(n, claim)| match claim {
+        Claim::Bare(source) => check_lost(&state.lost, source, &at.index(n)),
+        Claim::That { that, .. } => check_lost(&state.lost, that, &at.index(n).key("that")),
+        Claim::Overlap { .. } | Claim::Exclusive { .. } => Ok(()),
+    })
+}
+
+/// Reports an expression that expects another value of a reply that was lost.
+fn check_lost(lost: &BTreeSet<String>, source: &str, at: &Path) -> Result<(), Mistake> {
+    let expects = |part: &str| match part.strip_suffix(" is none") {
+        Some(name) => Some(name.trim().to_owned()),
+        None => match split_comparison(part)? {
+            (_, "!=", _) => None,
+            (name, _, "none") => Some(name.to_owned()),
+            (name, _, right) => match literal(right)? {
+                Literal::Text("Lost") => None,
+                _ => Some(name.to_owned()),
+            },
+        },
+    };
+    let mut found = required(source).into_iter().filter_map(expects);
+    let Some(name) = found.find(|name| lost.contains(name)) else { return Ok(()) };
+    let message = both!(
+        "the story loses the reply to `{name}`, which is then 'Lost': `{source}` is never so",
+        "剧情里 `{name}` 的回复丢了，它的值是 'Lost'：`{source}` 不会成立"
+    );
+    Err(Mistake::new(at, message).help(both!(
+        "write `{name} == 'Lost'`, or mend the link or the server before the move",
+        "请写 `{name} == 'Lost'`，或者在这一步之前先恢复链路或服务器"
+    )))
 }
 
 impl State {
@@ -162,7 +230,7 @@ impl State {
         match fault {
             Fault::Crash { client } => {
                 self.frozen.remove(client);
-                self.kept.retain(|(link, _)| link.from != *client);
+                self.kept.retain(|(link, ..)| link.from != *client);
                 (!self.crashed.insert(client.clone())).then(|| {
                     (
                         both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),
@@ -219,11 +287,17 @@ impl State {
                 self.disturbed.insert(link.clone());
                 self.severed.insert(link.clone());
                 self.held.retain(|(held, _)| held != link);
-                let (_, name) = self.kept.iter().find(|(kept, _)| kept == link)?;
-                Some(needs_reply(
-                    name,
-                    &both!("the reply to `{name}` is lost here", "`{name}` 的回复在这里丢失"),
-                ))
+                let (gone, kept) =
+                    std::mem::take(&mut self.kept).into_iter().partition(|(on, ..)| on == link);
+                self.kept = kept;
+                let gone: Vec<(LinkId, String, bool)> = gone;
+                let why =
+                    |name: &str| both!("the reply to `{name}` is lost here", "`{name}` 的回复在这里丢失");
+                if let Some((_, name, _)) = gone.iter().find(|(.., copes)| !copes) {
+                    return Some(needs_reply(name, &why(name)));
+                }
+                self.lost.extend(gone.into_iter().map(|(_, name, _)| name));
+                None
             }
             Fault::Hold { link, .. } | Fault::Delay { link, .. } => {
                 self.disturbed.insert(link.clone());
@@ -235,7 +309,7 @@ impl State {
             Fault::Release { link } if self.disturbed.remove(link) => {
                 self.severed.remove(link);
                 self.held.retain(|(held, _)| held != link);
-                self.kept.retain(|(kept, _)| kept != link);
+                self.kept.retain(|(kept, ..)| kept != link);
                 None
             }
             Fault::Release { link } => Some({
@@ -251,57 +325,138 @@ impl State {
         }
     }
 
-    /// Records a move whose reply a link holds, and returns what is wrong if no reply can come.
+    /// Records a move whose reply is lost or held by a link, and returns what is wrong if no reply can come and the
+    /// program does not handle that.
     fn lost(&mut self, scenario: &Scenario, one: &PlannedMove, waits: bool) -> Option<(Text, Text)> {
         let actor = &scenario.actors[one.actor.0 as usize];
+        let name = format!("{}.{}", actor.actor.name, one.label);
+        self.lost.remove(&name);
         let mut operations = actor.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) if operation.label == one.label => Some(operation),
+            Instruction::Operate(operation) if operation.label == one.label => Some(&**operation),
             _ => None,
         });
-        let operation = operations.next().filter(|operation| {
-            let of_redis = matches!(operation.verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. });
-            of_redis && !operation.allow.iter().any(|code| code == "Lost")
-        })?;
-        let lab = scenario.lab();
-        let server = match &operation.on {
-            Some(on) => lab.server_named(on)?,
-            // In a cluster the operation may go to another node.
-            None => lab.first_of(Product::Redis).filter(|_| !lab.is_cluster())?,
-        };
-        let link = LinkId::new(&actor.actor.client, server);
-        if operations.next().is_some() || actor.program.outside {
+        let operation = operations.next()?;
+        let link = link_of(scenario, one.actor, operation).filter(|_| operations.next().is_none())?;
+        let copes = operation.allow.iter().any(|code| code == "Lost");
+        // An operation that is tried again may have another reply by the end.
+        if copes && operation.until.is_some() {
             return None;
         }
-        let name = format!("{}.{}", actor.actor.name, one.label);
-        if self.killed.contains(server) {
-            return Some(needs_reply(
-                &name,
-                &both!("`{server}` is dead here and does not reply", "`{server}` 此时已死，不会回复"),
-            ));
-        }
-        if waits && self.frozen.contains(server) {
-            return Some((
-                both!(
-                    "`{server}` is frozen here, and `{name}` waits for its reply",
-                    "`{server}` 此时被冻结，`{name}` 会一直等它回复"
-                ),
-                both!(
-                    "write `- send: {name}`, or `- thaw: {server}` before it",
-                    "请写 `- send: {name}`，或者先写 `- thaw: {server}`"
-                ),
-            ));
-        }
-        if self.severed.contains(&link) {
-            return Some(needs_reply(
-                &name,
-                &both!("the link `{link}` is cut here", "链路 `{link}` 此时是断开的"),
-            ));
-        }
-        if self.disturbed.contains(&link) {
-            self.kept.push((link, name));
+        match self.silence(&link) {
+            Some(Silence::Lost(_)) if copes => drop(self.lost.insert(name)),
+            Some(Silence::Lost(why)) => return Some(needs_reply(&name, &why)),
+            Some(Silence::Frozen) if waits && !copes => return Some(frozen(&link.to, &name)),
+            Some(Silence::Frozen) => {}
+            None if self.held.iter().any(|(held, _)| *held == link) => self.kept.push((link, name, copes)),
+            None => {}
         }
         None
     }
+
+    /// Why no reply comes to a command over this link, if none does.
+    fn silence(&self, link: &LinkId) -> Option<Silence> {
+        let server = &link.to;
+        match () {
+            () if self.killed.contains(server) => Some(Silence::Lost(both!(
+                "`{server}` is dead here and does not reply",
+                "`{server}` 此时已死，不会回复"
+            ))),
+            () if self.frozen.contains(server) => Some(Silence::Frozen),
+            () if self.severed.contains(link) => {
+                Some(Silence::Lost(both!("the link `{link}` is cut here", "链路 `{link}` 此时是断开的")))
+            }
+            () => None,
+        }
+    }
+
+    /// What is wrong with letting an actor finish: whatever its next operation is, it gets no reply and does not handle
+    /// that.
+    fn stops(&self, scenario: &Scenario, positions: &Positions<'_>, actor: ActorId) -> Option<(Text, Text)> {
+        let mut first = None;
+        for operation in positions.next_of(actor) {
+            if operation.allow.iter().any(|code| code == "Lost") {
+                return None;
+            }
+            let name = format!("{}.{}", scenario.actors[actor.0 as usize].actor.name, operation.label);
+            let link = link_of(scenario, actor, operation)?;
+            let found = match self.silence(&link)? {
+                Silence::Lost(why) => needs_reply(&name, &why),
+                Silence::Frozen => frozen(&link.to, &name),
+            };
+            first.get_or_insert(found);
+        }
+        first
+    }
+
+    /// Whether `finish` surely leads an actor to the end of its program: no operation of it waits for somebody else, and
+    /// nothing disturbs its servers and links.
+    fn lets_finish(&self, scenario: &Scenario, actor: ActorId) -> bool {
+        const WAIT: &str = "
+            BLPOP BRPOP BLMOVE BRPOPLPUSH BLMPOP BZPOPMIN BZPOPMAX BZMPOP XREAD XREADGROUP WAIT WAITAOF CLIENT
+        ";
+        let plan = &scenario.actors[actor.0 as usize];
+        let answers = |operation: &PlannedOperation| match &operation.verb {
+            PlannedVerb::Redis(words) => {
+                let name = words[0].pattern().to_ascii_uppercase();
+                !has_word(WAIT, &name) && !name.contains(ANY)
+            }
+            PlannedVerb::Script { .. } | PlannedVerb::Wait(_) => true,
+            PlannedVerb::Call(call) => call.product() == Product::Zookeeper,
+            _ => false,
+        };
+        let lab = scenario.lab();
+        let is_calm = self.killed.is_empty()
+            && self.frozen.is_empty()
+            && !self.disturbed.iter().any(|link| link.from == plan.actor.client)
+            && lab.parts().iter().all(|part| !part.is_replicated());
+        let mut operations = plan.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => Some(&**operation),
+            _ => None,
+        });
+        is_calm && !plan.program.outside && operations.all(answers)
+    }
+
+    /// Forgets the lost replies of actors that make moves which the story does not name.
+    fn move_freely(&mut self, scenario: &Scenario, actors: &[ActorId]) {
+        for actor in actors {
+            let own = format!("{}.", scenario.actors[actor.0 as usize].actor.name);
+            self.lost.retain(|name| !name.starts_with(&own));
+        }
+    }
+}
+
+/// Why a command gets no reply.
+enum Silence {
+    Lost(Text),
+    Frozen,
+}
+
+/// The link over which an operation is sent, for a Redis command that goes to a known server.
+fn link_of(scenario: &Scenario, actor: ActorId, operation: &PlannedOperation) -> Option<LinkId> {
+    let plan = &scenario.actors[actor.0 as usize];
+    if !matches!(operation.verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. }) || plan.program.outside {
+        return None;
+    }
+    let lab = scenario.lab();
+    let server = match &operation.on {
+        Some(on) => lab.server_named(on)?,
+        // In a cluster the operation may go to another node.
+        None => lab.first_of(Product::Redis).filter(|_| !lab.is_cluster())?,
+    };
+    Some(LinkId::new(&plan.actor.client, server))
+}
+
+fn frozen(server: &str, name: &str) -> (Text, Text) {
+    (
+        both!(
+            "`{server}` is frozen here, and `{name}` waits for its reply",
+            "`{server}` 此时被冻结，`{name}` 会一直等它回复"
+        ),
+        both!(
+            "write `- send: {name}`, or `- thaw: {server}` before it",
+            "请写 `- send: {name}`，或者先写 `- thaw: {server}`"
+        ),
+    )
 }
 
 /// Reports a link from a master to its replica: the replica opens the connection, until a failover swaps the roles.

@@ -10,6 +10,7 @@ use super::{
     },
     PlannedVerb, Scenario, fields,
     program::Instruction,
+    rows,
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -38,6 +39,31 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         if let Some((path, _)) = paths.into_iter().find(|(path, _)| !path.starts_with('/')) {
             let message = both!("`{path}` is no path of a znode", "`{path}` 不是 znode 的路径");
             return Err(Mistake::new(at, message).help(did_you_mean(&format!("/{path}"))));
+        }
+    }
+    if let Some((path, _)) =
+        mentions.keys_of("children").into_iter().next().filter(|_| !parts.has(Product::Zookeeper))
+    {
+        let message = both!(
+            "`children('{path}')` asks for a znode's children, and no server here is a ZooKeeper",
+            "`children('{path}')` 查的是 znode 的子节点，而这里没有 ZooKeeper 服务器"
+        );
+        return Err(Mistake::new(at, message).help(both!(
+            "ask for a key: `exists('{path}')`, `value('{path}')`",
+            "请查询某个键：`exists('{path}')`、`value('{path}')`"
+        )));
+    }
+    for (key, _) in ["value", "exists", "owner"].into_iter().flat_map(|function| mentions.keys_of(function)) {
+        if let Some((row, column)) = key.rsplit_once('/')
+            && let Some((table, _)) = row.split_once('/')
+            && rows::column_kind(table, column, scenario).is_some()
+        {
+            let message = both!(
+                "`{key}` is no row: a row is named by its table and its primary key",
+                "`{key}` 不是行：行的名字是表名加主键"
+            );
+            return Err(Mistake::new(at, message)
+                .help(both!("write `value('{row}').{column}`", "请写 `value('{row}').{column}`")));
         }
     }
     if asked.peek().is_none() || scenario.actors.iter().any(|plan| plan.program.outside) {

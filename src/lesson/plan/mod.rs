@@ -228,10 +228,9 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(groups::check))
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
-                .and_then(|()| scenarios.iter().try_for_each(order::check))
                 .and_then(|()| scenarios.iter().try_for_each(blocked::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
-                .and_then(|()| scenarios.iter().try_for_each(order::check_questions))
+                .and_then(|()| order::check_questions(&scenarios))
                 .and_then(|()| scenarios.iter().try_for_each(znodes::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
@@ -415,6 +414,10 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let mut programs = lesson.programs.clone();
     programs.extend(variant.programs.clone());
     let counted = locks::counted(lesson);
+    let param_path = |name: &str| {
+        let its = if variant.params.contains_key(name) { &at } else { &root };
+        its.key("params").key(name)
+    };
     let compiler = compile::Compiler {
         programs: &programs,
         replace: &variant.replace,
@@ -422,6 +425,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         scripts: &lesson.scripts,
         recipes: &loaded.recipes,
         params: &params,
+        param_path: &param_path,
         counted: &counted,
         holes: lesson.kata.as_ref().map(|kata| &kata.programs),
         lab,

@@ -167,6 +167,28 @@ impl Program {
         found
     }
 
+    /// Whether every way from the beginning to the instruction `to` leads over the instruction `over`.
+    pub(crate) fn passes(&self, over: usize, to: usize) -> bool {
+        let (mut open, mut seen) = (vec![0], BTreeSet::new());
+        while let Some(at) = open.pop() {
+            if at == to && at != over {
+                return false;
+            }
+            if at == over || !seen.insert(at) {
+                continue;
+            }
+            match self.instructions.get(at) {
+                None | Some(Instruction::Stop) => {}
+                Some(Instruction::Jump { to }) => open.push(*to),
+                Some(Instruction::JumpUnless { to, .. } | Instruction::RepeatNext { exit: to, .. }) => {
+                    open.extend([*to, at + 1]);
+                }
+                Some(_) => open.push(at + 1),
+            }
+        }
+        over != to
+    }
+
     fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {
         self.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => Some(operation),

@@ -10,14 +10,16 @@ mod scenario;
 
 use self::{
     answer::of_answer,
-    comparison::{Literal, literal},
-    contradiction::{contradictory, required},
+    contradiction::contradictory,
     reach::figure,
     scenario::{of_actor, of_counter, of_event, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
     answer::{Answer, field_doubt},
-    comparison::{arithmetic_doubt, doubt, error_doubt, errors_asked, name_doubt, size_doubt},
+    comparison::{
+        Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
+    },
+    contradiction::required,
 };
 use super::{
     super::{

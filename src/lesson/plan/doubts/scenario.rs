@@ -8,12 +8,15 @@ use super::{
             error::{ALIKE, did_you_mean, nearest},
             expr::{Mentions, mentions::split_comparison},
         },
-        Scenario,
+        PlannedVerb, Scenario,
     },
     Doubt,
     comparison::{EVENTS, Literal, literal, never_or_always},
 };
-use crate::{log::Product, text::both};
+use crate::{
+    log::{Product, stands_for},
+    text::both,
+};
 
 /// The doubt about a field of a key's value that does not exist: znodes and etcd keys hold a text.
 pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
@@ -70,6 +73,12 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
         ));
     }
     let Literal::Text(name) = literal(right)? else { return None };
+    if asks
+        && operator == "=="
+        && let Some(doubt) = unleased(left, scenario)
+    {
+        return Some(doubt);
+    }
     let outside = scenario.actors.iter().any(|plan| plan.program.outside);
     (asks && !outside && !is_actor(name)).then(|| {
         let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
@@ -77,6 +86,38 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
         (
             both!("nobody is called {right}", "没有谁叫 {right}"),
             both!("known here: {known}", "这里有：{known}"),
+        )
+    })
+}
+
+/// The doubt about the owner of an etcd key that no command puts on a lease.
+fn unleased(left: &str, scenario: &Scenario) -> Option<Doubt> {
+    let parts = scenario.lab();
+    if !parts.parts().iter().all(|part| part.product() == Product::Etcd) {
+        return None;
+    }
+    let (key, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
+    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
+    let setup = scenario.setup.iter().map(|line| &line.verb);
+    let mut calls = operations.map(|(operation, _)| &operation.verb).chain(setup);
+    let is_leased = calls.any(|verb| match verb {
+        PlannedVerb::Call(call) => {
+            call.operands("LEASE").next().is_some()
+                && call.operands("KEY").any(|known| stands_for(&known.pattern(), &key))
+        }
+        PlannedVerb::Flock { .. } => true,
+        _ => false,
+    });
+    (!is_leased).then(|| {
+        (
+            both!(
+                "`{left}` is whose lease the key is on, and no command puts `{key}` on a lease",
+                "`{left}` 是这个键所在租约的持有者，而没有命令给 `{key}` 带上租约"
+            ),
+            both!(
+                "give `put` or `create` the lease: `create {key} VALUE LEASE`",
+                "请给 `put` 或 `create` 带上租约：`create {key} VALUE LEASE`"
+            ),
         )
     })
 }
