@@ -108,10 +108,10 @@ impl Process {
                 self.respond(response);
             }
             Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
-            Request::Settle { synced } => {
+            Request::Settle => {
                 stream::iter(self.idle(None))
                     .for_each_concurrent(None, |mut connection| async move {
-                        connection.settle(synced).await;
+                        connection.settle().await;
                     })
                     .await;
                 self.respond(Response::Settled);

@@ -28,9 +28,8 @@ pub enum Request {
     /// Carry out an operation. Answered by [`Response::Done`], perhaps after a [`Response::Blocked`].
     Do { op: OpId, actor: ActorId, wire: Wire },
     /// Report every notification that the servers have sent so far. Answered by [`Response::Settled`], after
-    /// everything that a server sent before it answered this request has been reported. `synced`: a server of an
-    /// ensemble first catches up with its leader, so that what any of its servers has done is reported, too.
-    Settle { synced: bool },
+    /// everything that a server sent before it answered this request has been reported.
+    Settle,
     /// Prepare a connection to this server that the next operation uses as it is: soon no reply will arrive,
     /// so none can be awaited before that operation is sent. Answered by [`Response::Reached`].
     Reach { server: String },

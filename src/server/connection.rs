@@ -57,9 +57,8 @@ pub(crate) trait Connection: Send + Sync {
         None
     }
 
-    /// Waits until everything that the server has sent unasked has been reported. `synced`: also what the server has yet
-    /// to send because of changes that other servers of its ensemble have already made.
-    fn settle(&mut self, _synced: bool) -> BoxFuture<'_, ()> {
+    /// Waits until everything that the server has sent unasked has been reported.
+    fn settle(&mut self) -> BoxFuture<'_, ()> {
         future::ready(()).boxed()
     }
 

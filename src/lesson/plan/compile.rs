@@ -226,8 +226,8 @@ impl Draft<'_> {
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
     fn doubt_fields(&mut self, source: &str, path: &Path) {
         self.doubt_words(source, path);
-        if source.contains("].") && !self.in_recipe {
-            self.program.asked_rows.push((source.to_owned(), path.clone()));
+        if (source.contains("].") || source.contains(".what")) && !self.in_recipe {
+            self.program.asked.push((source.to_owned(), path.clone()));
         }
         let doubt = doubts::field_doubt(
             source,
@@ -290,7 +290,18 @@ impl Draft<'_> {
     fn duration(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         let template = self.template(source, path)?;
         if template.names().is_empty() {
-            parse_written(source).map_err(|error| Mistake::new(path, error))?;
+            parse_written(source).map_err(|error| {
+                let mistake = Mistake::new(path, error);
+                let is_name = self.known.contains(source) || self.program.labels.contains(source);
+                if is_name {
+                    mistake.help(both!(
+                        "write `\"${{{source}}}\"` for its value",
+                        "取它的值请写 `\"${{{source}}}\"`"
+                    ))
+                } else {
+                    mistake
+                }
+            })?;
         }
         doubled_unit(source, self.compiler.params, path)?;
         self.doubt_duration(&template, path);
@@ -561,6 +572,14 @@ impl Draft<'_> {
                 "leave `with` out: it reads the names that are known here",
                 "请去掉 `with`：它可以直接用这里已有的名字"
             )));
+        }
+        let reads = self.compiler.holes.and_then(|holes| holes.get(program)).map(|hole| &hole.reads);
+        for (n, name) in
+            reads.into_iter().flatten().enumerate().filter(|(_, name)| !self.known.contains(*name))
+        {
+            let at = Path::root().key("kata").key("programs").key(program).key("reads").index(n);
+            let known = self.known.iter().map(String::as_str);
+            return Err(Mistake::unknown(&at, both!("name", "名字"), name, known));
         }
         let name = std::mem::replace(&mut self.name, program.to_owned());
         let labelled = std::mem::take(&mut self.labelled);

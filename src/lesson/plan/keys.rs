@@ -10,7 +10,6 @@ use super::{
     },
     PlannedVerb, Scenario, fields,
     program::Instruction,
-    rows,
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -39,31 +38,6 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         if let Some((path, _)) = paths.into_iter().find(|(path, _)| !path.starts_with('/')) {
             let message = both!("`{path}` is no path of a znode", "`{path}` 不是 znode 的路径");
             return Err(Mistake::new(at, message).help(did_you_mean(&format!("/{path}"))));
-        }
-    }
-    if let Some((path, _)) =
-        mentions.keys_of("children").into_iter().next().filter(|_| !parts.has(Product::Zookeeper))
-    {
-        let message = both!(
-            "`children('{path}')` asks for a znode's children, and no server here is a ZooKeeper",
-            "`children('{path}')` 查的是 znode 的子节点，而这里没有 ZooKeeper 服务器"
-        );
-        return Err(Mistake::new(at, message).help(both!(
-            "ask for a key: `exists('{path}')`, `value('{path}')`",
-            "请查询某个键：`exists('{path}')`、`value('{path}')`"
-        )));
-    }
-    for (key, _) in ["value", "exists", "owner"].into_iter().flat_map(|function| mentions.keys_of(function)) {
-        if let Some((row, column)) = key.rsplit_once('/')
-            && let Some((table, _)) = row.split_once('/')
-            && rows::column_kind(table, column, scenario).is_some()
-        {
-            let message = both!(
-                "`{key}` is no row: a row is named by its table and its primary key",
-                "`{key}` 不是行：行的名字是表名加主键"
-            );
-            return Err(Mistake::new(at, message)
-                .help(both!("write `value('{row}').{column}`", "请写 `value('{row}').{column}`")));
         }
     }
     if asked.peek().is_none() || scenario.actors.iter().any(|plan| plan.program.outside) {
@@ -118,10 +92,11 @@ pub(crate) const OF_ONE_KEY: &str = "
 /// The words that are sent to servers, and the scripts; `None` if a key is known only at run time.
 fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
     let (mut words, mut scripts) = (BTreeSet::new(), BTreeSet::new());
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some(&operation.verb),
-        _ => None,
+    let operations = scenario.actors.iter().flat_map(|plan| {
+        plan.program.instructions.iter().filter_map(move |instruction| match instruction {
+            Instruction::Operate(operation) => Some((&operation.verb, Some(plan))),
+            _ => None,
+        })
     });
     let any = ANY.to_string();
     // Parameters of programs and recipes, which may be keys.
@@ -143,7 +118,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
         let names = key.names();
         !names.is_empty() && names.iter().all(|name| given.iter().any(|(given, _)| given == name))
     };
-    for verb in scenario.setup.iter().map(|setup| &setup.verb).chain(operations) {
+    for (verb, plan) in scenario.setup.iter().map(|setup| (&setup.verb, None)).chain(operations) {
         let (keys, values): (Vec<&Template>, Vec<&Template>) = match verb {
             PlannedVerb::Redis(of) => {
                 let name = of[0].pattern().to_ascii_uppercase();
@@ -164,7 +139,10 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
                 let keys = keys.filter(|key| makes || key.pattern() != any);
                 (keys.collect(), call.operands("DATA").chain(call.operands("VALUE")).collect())
             }
-            PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),
+            PlannedVerb::Flock { path, .. } => {
+                words.extend(plan.map(|plan| plan.filled(path)).filter(|path| *path != any));
+                continue;
+            }
             _ => continue,
         };
         // A parameter that is a number is no key.

@@ -65,7 +65,7 @@ use super::{
     invariant::{Invariant, Never},
 };
 use crate::{
-    log::LockInfo,
+    log::{LockInfo, Product},
     text::{Text, both},
 };
 
@@ -408,6 +408,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
             "别的产品的服务器统计的是别的计数器：请另写一节课"
         )));
     }
+    check_metrics(lesson)?;
     for (name, source) in &lesson.scripts {
         scripts::check(source, &root.key("scripts").key(name))?;
     }
@@ -478,6 +479,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
     let of_lesson = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
     let own = [("title", &variant.title), ("lesson", &variant.lesson)];
+    let of_lesson = of_lesson.into_iter().chain(lesson.notes.iter().map(|notes| ("notes", notes)));
     let mut texts = own.map(|text| (&at, text)).into_iter().chain(of_lesson.map(|text| (&root, text)));
     texts.try_for_each(|(at, (field, text))| roster.check_fixed_text(text, &at.key(field)))?;
     Ok(Scenario {
@@ -493,6 +495,31 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         scope: Scope::new(constants::values(&params)),
         overrides: overrides.clone(),
     })
+}
+
+/// Checks the names of metrics: those of ZooKeeper begin with `zk_`, and no other server has such.
+fn check_metrics(lesson: &Lesson) -> Result<(), Mistake> {
+    let of_zookeeper = lesson.lab.product() == Product::Zookeeper;
+    for (n, name) in lesson.metrics.iter().enumerate() {
+        let path = Path::root().key("metrics").index(n);
+        if lesson.metrics[..n].contains(name) {
+            let message = both!("`{name}` is here twice", "`{name}` 写了两遍");
+            return Err(Mistake::new(&path, message).help(both!("leave one of both out", "两者去掉一个")));
+        }
+        if name.starts_with("zk_") != of_zookeeper {
+            let product = lesson.lab.product().traits().name;
+            let message = both!("{product} has no metric `{name}`", "{product} 没有 `{name}` 这个计数器");
+            return Err(Mistake::new(&path, message).help(if of_zookeeper {
+                both!("such as `zk_packets_sent`, a line of its `mntr`", "例如 `mntr` 里的 `zk_packets_sent`")
+            } else {
+                both!(
+                    "such as `total_commands_processed`, a field of Redis' `INFO`",
+                    "例如 Redis `INFO` 里的 `total_commands_processed`"
+                )
+            }));
+        }
+    }
+    Ok(())
 }
 
 fn check_numbers(lesson: &Lesson) -> Result<(), Mistake> {

@@ -249,8 +249,9 @@ fn check_question(
 }
 
 fn asked_early(path: &Path, choice: usize, name: &str, steps: u32) -> Mistake {
+    let s = if steps == 1 { "" } else { "s" };
     let message = both!(
-        "`{name}` has no reply yet when this question is decided, {steps} steps later",
+        "`{name}` has no reply yet when this question is decided, {steps} step{s} later",
         "再过 {steps} 步见分晓时，`{name}` 还没有回复"
     );
     let at = path.key("ask").key("choices").index(choice).key("right");

@@ -135,8 +135,8 @@ pub struct Program {
     pub locks_files: bool,
     /// Whether this stands for an external program, which has no instructions here.
     pub outside: bool,
-    /// Expressions that read columns of rows, with their paths.
-    pub asked_rows: Vec<(String, Path)>,
+    /// Expressions that read columns of rows or messages, with their paths.
+    pub asked: Vec<(String, Path)>,
     /// Mistakes that `check` reports although a run goes on with them.
     pub doubts: Vec<Mistake>,
     /// Whether the program sees a lost reply as `'Lost'`, as claims do. In `format: 1` it sees `none`.

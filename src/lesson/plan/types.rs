@@ -457,7 +457,9 @@ fn misspelt<'k>(key: &str, written: impl Iterator<Item = &'k str>, path: &Path) 
     })
 }
 
-fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+/// The written name that a name almost is: in another case of letters, with or without an `s`, or with one letter changed
+/// inside it. `lock:1` and `lock:2` are two names.
+pub(super) fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let stem = |name: &str| name.chars().take(name.chars().count().saturating_sub(1)).collect::<String>();
     let is_near = |known: &&str| {
         if known.eq_ignore_ascii_case(key)
@@ -528,6 +530,7 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
             _ => {}
         }
     }
+    check_prefixes(scenario, &written)?;
     let is_written = |key: &str| written.iter().any(|known| stands_for(known, key));
     // `locks/A`, while others write `lock/…`.
     let within: BTreeSet<&str> =
@@ -543,6 +546,31 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
                 let near = format!("{near}/{name}");
                 return Err(Mistake::new(&path.key("etcd"), message).help(did_you_mean(&near)));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Reports a `before` of keys that nobody writes: it would always find that nobody is before.
+fn check_prefixes(scenario: &Scenario, written: &BTreeSet<String>) -> Result<(), Mistake> {
+    for (verb, path) in sent(scenario) {
+        let (PlannedVerb::Call(call), Some(path)) = (verb, path) else { continue };
+        let prefix = call.operands("PREFIX").next().filter(|prefix| prefix.is_literal());
+        let Some(prefix) = prefix.filter(|_| call.name() == "before").map(Template::pattern) else {
+            continue;
+        };
+        let may_begin = |known: &String| match known.split_once(ANY) {
+            Some((begins, _)) => begins.starts_with(&prefix) || prefix.starts_with(begins),
+            None => known.starts_with(&prefix),
+        };
+        if !written.iter().any(may_begin) {
+            let message = both!(
+                "no command ever writes a key that begins with `{prefix}`",
+                "没有任何命令写过以 `{prefix}` 开头的键"
+            );
+            let known = written.iter().map(|known| known.replace(ANY, "…")).collect::<Vec<_>>().join("`, `");
+            return Err(Mistake::new(&path.key("etcd"), message)
+                .help(both!("written here: `{known}`", "这里写过的有：`{known}`")));
         }
     }
     Ok(())
@@ -584,7 +612,7 @@ pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
 }
 
 /// Whether the whole `value()` of a key is compared, counted or searched. Tests for nil do not count.
-fn is_whole(source: &str, key: &str) -> bool {
+pub(super) fn is_whole(source: &str, key: &str) -> bool {
     ['\'', '"'].into_iter().any(|quote| {
         let call = format!("value({quote}{key}{quote})");
         source.match_indices(&call).any(|(at, _)| {

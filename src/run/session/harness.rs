@@ -331,10 +331,6 @@ impl Harness {
     /// of [`Response::Settled`] that will come.
     pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, RunError> {
         let mut asked = 0;
-        let servers = self.lab.servers();
-        let mut members = servers.iter().filter(|server| self.lab.kind().part_of(&server.name).is_ensemble());
-        // A server cannot catch up with a leader that is frozen.
-        let synced = members.all(|server| self.answers(&server.name).unwrap_or(false));
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
             let reports = match &client.driven {
@@ -345,7 +341,7 @@ impl Harness {
                 Driven::Pipe(_) => self.links_open(&client.name),
             };
             if client.state == ClientState::Running && reports {
-                self.clients[n].send(&Request::Settle { synced }).await?;
+                self.clients[n].send(&Request::Settle).await?;
                 asked += 1;
             }
         }

@@ -126,7 +126,7 @@ impl Connection for Client {
 
     /// Messages and replies come over one connection, in the order in which the server sent them, and messages are
     /// reported when they are read.
-    fn settle(&mut self, _: bool) -> BoxFuture<'_, ()> {
+    fn settle(&mut self) -> BoxFuture<'_, ()> {
         async {
             if self.notify.is_some()
                 && let Some(connection) = &mut self.connection

@@ -61,9 +61,9 @@ impl Connection for Session {
 
     /// ZooKeeper sends the notifications and the replies of a session in order, so a read whose reply has arrived is
     /// preceded by all earlier notifications. (ZooKeeper Programmer's Guide, "What ZooKeeper Guarantees about
-    /// Watches".) The read also keeps the session alive. A follower may be behind its leader; after a `sync` it is not.
-    fn settle(&mut self, synced: bool) -> BoxFuture<'_, ()> {
-        async move {
+    /// Watches".) The read also keeps the session alive.
+    fn settle(&mut self) -> BoxFuture<'_, ()> {
+        async {
             self.watches.retain(|watch| !watch.is_closed());
             // While it is disconnected, nothing more arrives.
             if self.client.state() != SessionState::SyncConnected {
@@ -72,14 +72,7 @@ impl Connection for Session {
             let mut states = self.client.state_watcher();
             tokio::select! {
                 // The outcome does not matter: an error means that no more will arrive on this session either.
-                () = async {
-                    // Without a watch no notification is due.
-                    if synced && !self.watches.is_empty() {
-                        let _ = self.client.sync("/").await;
-                    } else {
-                        let _ = self.client.check_stat("/").await;
-                    }
-                } => {}
+                _ = self.client.check_stat("/") => {}
                 _ = states.changed() => return,
             }
             for watch in &self.watches {

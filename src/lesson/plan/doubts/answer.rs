@@ -125,6 +125,11 @@ impl Answer {
         }
     }
 
+    /// Whether this is what a `take` answers.
+    pub(crate) fn is_notification(self) -> bool {
+        self == Self::Object(NOTIFICATION)
+    }
+
     /// The answer to a command of which some words are computed.
     pub(crate) fn of_words(words: &[Option<String>]) -> Option<Self> {
         let word = |word: &Option<String>| Template::literal(word.clone().unwrap_or_default());

@@ -136,7 +136,7 @@ pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
     never.then(|| {
         (
             both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+            both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
         )
     })
 }
