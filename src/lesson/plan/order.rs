@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{log::ActorId, text::both};
 
-/// The operations that an actor may be at, as indices of instructions. Empty if its program has ended.
+/// The operations that an actor may be at, as indices of instructions. The number of instructions stands for the end.
 type Places = BTreeSet<usize>;
 
 /// The operations that each actor may be at, line by line.
@@ -33,10 +33,10 @@ impl<'s> Positions<'s> {
         &self.scenario.actors[actor.0 as usize].program
     }
 
-    /// The operations that may come next.
-    pub(super) fn next_of(&self, actor: ActorId) -> impl Iterator<Item = &'s PlannedOperation> {
+    /// The operations that may come next; `None` stands for the end of the program.
+    pub(super) fn next_of(&self, actor: ActorId) -> impl Iterator<Item = Option<&'s PlannedOperation>> {
         let instructions = &self.program(actor).instructions;
-        self.places[actor.0 as usize].iter().filter_map(|at| match instructions.get(*at) {
+        self.places[actor.0 as usize].iter().map(|at| match instructions.get(*at) {
             Some(Instruction::Operate(operation)) => Some(&**operation),
             _ => None,
         })
@@ -44,7 +44,7 @@ impl<'s> Positions<'s> {
 
     /// The actor's program is over.
     pub(super) fn end(&mut self, actor: ActorId) {
-        self.places[actor.0 as usize].clear();
+        self.places[actor.0 as usize] = [self.program(actor).instructions.len()].into();
     }
 
     /// Makes the moves of a line.
@@ -307,7 +307,7 @@ pub(crate) fn operations_from(program: &Program, from: impl IntoIterator<Item = 
             continue;
         }
         match program.instructions.get(at) {
-            None | Some(Instruction::Stop) => {}
+            None | Some(Instruction::Stop) => drop(found.insert(program.instructions.len())),
             Some(Instruction::Operate(operation)) => {
                 found.insert(at);
                 if matches!(operation.verb, PlannedVerb::Wait(_)) {

@@ -232,7 +232,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 
 /// Reports the call of a function when no command loads any: a server of the lab begins without functions.
 fn check_functions(scenario: &Scenario) -> Result<(), Mistake> {
-    if scenario.sends(|name| name == "FUNCTION") {
+    let loads = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Redis(words) if words[0].pattern().eq_ignore_ascii_case("FUNCTION"));
+    if sent(scenario).any(|(verb, _)| loads(verb)) {
         return Ok(());
     }
     let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());

@@ -346,7 +346,7 @@ impl Draft<'_> {
     /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
     /// belongs.
     pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
-        let named = ["PATH", "KEY", "LEASE", "REVISION"].into_iter().flat_map(|kind| call.operands(kind));
+        let named = ["PATH", "KEY", "REVISION"].into_iter().flat_map(|kind| call.operands(kind));
         let object = named.map(ToString::to_string).find_map(|written| {
             let name = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
             match self.program.answer_of(&name).filter(|_| !self.is_set(&name))? {
