@@ -574,9 +574,8 @@ impl Draft<'_> {
             )));
         }
         let reads = self.compiler.holes.and_then(|holes| holes.get(program)).map(|hole| &hole.reads);
-        for (n, name) in
-            reads.into_iter().flatten().enumerate().filter(|(_, name)| !self.known.contains(*name))
-        {
+        let mut reads = reads.into_iter().flatten().enumerate();
+        if let Some((n, name)) = reads.find(|(_, name)| !self.known.contains(*name)) {
             let at = Path::root().key("kata").key("programs").key(program).key("reads").index(n);
             let known = self.known.iter().map(String::as_str);
             return Err(Mistake::unknown(&at, both!("name", "名字"), name, known));

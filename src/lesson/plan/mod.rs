@@ -398,17 +398,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
-    if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
-        return Err(Mistake::new(
-            &at.key("lab"),
-            both!("this lab cannot give the lesson's `metrics`", "这个 lab 给不出本课的 `metrics`"),
-        )
-        .help(both!(
-            "servers of another product count other things: make it a lesson of its own",
-            "别的产品的服务器统计的是别的计数器：请另写一节课"
-        )));
-    }
-    check_metrics(lesson)?;
+    check_metrics(lesson, lab, &at)?;
     for (name, source) in &lesson.scripts {
         scripts::check(source, &root.key("scripts").key(name))?;
     }
@@ -477,11 +467,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         explored::check_wanted(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
     }
     let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
-    let of_lesson = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
-    let own = [("title", &variant.title), ("lesson", &variant.lesson)];
-    let of_lesson = of_lesson.into_iter().chain(lesson.notes.iter().map(|notes| ("notes", notes)));
-    let mut texts = own.map(|text| (&at, text)).into_iter().chain(of_lesson.map(|text| (&root, text)));
-    texts.try_for_each(|(at, (field, text))| roster.check_fixed_text(text, &at.key(field)))?;
+    check_fixed_texts(lesson, (variant, &at), &roster)?;
     Ok(Scenario {
         loaded: Arc::clone(loaded),
         variant: name.to_owned(),
@@ -497,8 +483,32 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     })
 }
 
-/// Checks the names of metrics: those of ZooKeeper begin with `zk_`, and no other server has such.
-fn check_metrics(lesson: &Lesson) -> Result<(), Mistake> {
+/// Checks the texts into which only parameters can be inserted.
+fn check_fixed_texts(
+    lesson: &Lesson,
+    (variant, at): (&Variant, &Path),
+    roster: &story::Roster<'_>,
+) -> Result<(), Mistake> {
+    let root = Path::root();
+    let of_lesson = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
+    let of_lesson = of_lesson.into_iter().chain(lesson.notes.iter().map(|notes| ("notes", notes)));
+    let own = [("title", &variant.title), ("lesson", &variant.lesson)];
+    let mut texts = own.map(|text| (at, text)).into_iter().chain(of_lesson.map(|text| (&root, text)));
+    texts.try_for_each(|(at, (field, text))| roster.check_fixed_text(text, &at.key(field)))
+}
+
+/// Checks that a variant's lab has the metrics, and their names: those of ZooKeeper begin with `zk_`, and no other server has such.
+fn check_metrics(lesson: &Lesson, lab: LabKind, at: &Path) -> Result<(), Mistake> {
+    if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
+        return Err(Mistake::new(
+            &at.key("lab"),
+            both!("this lab cannot give the lesson's `metrics`", "这个 lab 给不出本课的 `metrics`"),
+        )
+        .help(both!(
+            "servers of another product count other things: make it a lesson of its own",
+            "别的产品的服务器统计的是别的计数器：请另写一节课"
+        )));
+    }
     let of_zookeeper = lesson.lab.product() == Product::Zookeeper;
     for (n, name) in lesson.metrics.iter().enumerate() {
         let path = Path::root().key("metrics").index(n);

@@ -9,7 +9,7 @@ use super::{
         expr::{Mentions, mentions::joined},
         model::Claim,
     },
-    Act, AskPlan, PlannedMove, RightPlan, Scenario, StoryLine,
+    Act, AskPlan, AwaitPlan, PassPlan, PlannedMove, RightPlan, Scenario, StoryLine,
     program::{Instruction, PlannedOperation, PlannedVerb, Program},
 };
 use crate::{log::ActorId, text::both};
@@ -52,9 +52,14 @@ impl<'s> Positions<'s> {
         let moves = match &line.act {
             Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
             Act::Send(one) => std::slice::from_ref(one),
-            Act::Finish(actors) => return Ok(advance_freely(self.scenario, actors, &mut self.places)),
-            Act::Pass(pass) => return Ok(advance_freely(self.scenario, &pass.moving, &mut self.places)),
-            Act::Await(until) => return Ok(advance_freely(self.scenario, &until.moving, &mut self.places)),
+            Act::Finish(actors) => {
+                advance_freely(self.scenario, actors, &mut self.places);
+                return Ok(());
+            }
+            Act::Pass(PassPlan { moving, .. }) | Act::Await(AwaitPlan { moving, .. }) => {
+                advance_freely(self.scenario, moving, &mut self.places);
+                return Ok(());
+            }
             Act::Say(_) | Act::Ask(_) | Act::Faults(_) => return Ok(()),
         };
         for one in moves {
@@ -63,13 +68,11 @@ impl<'s> Positions<'s> {
                 continue;
             }
             let here = &mut self.places[one.actor.0 as usize];
-            match after_move(program, here, &one.label) {
-                Some(after) => *here = after,
-                None => {
-                    let next = here.iter().filter_map(|at| moves_at(program, *at)).collect();
-                    return Err(out_of_order(self.scenario, one, &next, &line.path));
-                }
-            }
+            let Some(after) = after_move(program, here, &one.label) else {
+                let next = here.iter().filter_map(|at| moves_at(program, *at)).collect();
+                return Err(out_of_order(self.scenario, one, &next, &line.path));
+            };
+            *here = after;
         }
         Ok(())
     }
@@ -174,8 +177,8 @@ type Condition<'s> = (&'s Path, usize);
 /// Refuses a question that no choice can answer when it is decided, because the replies in its conditions come later,
 /// and a choice for which that is so in every variant.
 pub(crate) fn check_questions(scenarios: &[Scenario]) -> Result<(), Mistake> {
-    let (mut early, mut decided): (Vec<(Condition<'_>, String, u32)>, Vec<Condition<'_>>) =
-        Default::default();
+    let mut early: Vec<(Condition<'_>, String, u32)> = Vec::new();
+    let mut decided: Vec<Condition<'_>> = Vec::new();
     for scenario in scenarios {
         let mut made = MovesMade::default();
         let mut open: Vec<(&AskPlan, &Path, u32)> = Vec::new();

@@ -511,7 +511,7 @@ impl Table {
                 *next += 1;
             }
             Some(Given::Number(number)) => {
-                *next = number.parse().map_or(*next, |number: i64| number + 1).max(*next)
+                *next = number.parse().map_or(*next, |number: i64| number + 1).max(*next);
             }
             // The server numbers the row, and its number is not told here.
             Some(_) => *next += 1,

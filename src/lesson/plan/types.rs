@@ -161,7 +161,7 @@ fn in_script(source: &str, n: usize) -> Vec<(String, usize)> {
         .split_inclusive('\n')
         .map(|line| {
             let code = line.split("--").next().unwrap_or_default();
-            format!("{code:<width$}", width = code.chars().count() + line.len() - code.len())
+            code.to_owned() + &" ".repeat(line.len() - code.len())
         })
         .collect();
     let sent = bare.match_indices(&key).map(|(at, _)| {

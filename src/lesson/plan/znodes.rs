@@ -162,12 +162,11 @@ fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
 
 /// The calls of a `multi`, or the call itself. A `multi` that creates a znode and deletes it leaves none.
 fn parts<'s>((call, allow, at, frames): (&PlannedCall, &'s [String], Path, Vec<Frame<'_>>)) -> Vec<Made<'s>> {
-    let calls: Vec<(PlannedCall, Option<String>)> = call
-        .parts()
-        .into_iter()
-        .map(|call| (path_of(&call, &frames), call))
-        .map(|(path, call)| (call, path))
-        .collect();
+    let calls = call.parts().into_iter().map(|call| {
+        let path = path_of(&call, &frames);
+        (call, path)
+    });
+    let calls: Vec<(PlannedCall, Option<String>)> = calls.collect();
     let stays = |n: usize| {
         let (call, path) = &calls[n];
         let deleted = |(other, of): &(PlannedCall, Option<String>)| other.name() == "delete" && of == path;

@@ -343,9 +343,8 @@ impl Draft<'_> {
         self.program.doubts.push(mistake);
     }
 
-    /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
-    /// belongs.
-    pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
+    /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.
+    fn doubt_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
         let named = ["PATH", "KEY", "REVISION"].into_iter().flat_map(|kind| call.operands(kind));
         let object = named.map(ToString::to_string).find_map(|written| {
             let name = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
@@ -356,7 +355,7 @@ impl Draft<'_> {
         });
         if let Some((name, fields)) = object {
             let (field, all) = (fields[0], fields.join(", "));
-            return self.doubt(
+            self.doubt(
                 path,
                 both!(
                     "`{name}` is an object with {all}, and one of them belongs here",
@@ -364,6 +363,16 @@ impl Draft<'_> {
                 ),
                 both!("such as `${{{name}.{field}}}`", "例如 `${{{name}.{field}}}`"),
             );
+            return true;
+        }
+        false
+    }
+
+    /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
+    /// belongs.
+    pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
+        if self.doubt_object(call, path) {
+            return;
         }
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
         let known = filled

@@ -471,7 +471,7 @@ fn of_list(left: &str, operator: &str, right: &str) -> Option<Doubt> {
             }
             let (member, score) = pairs.into_iter().find_map(|(first, second)| {
                 let Literal::Text(member) = literal(second.trim())? else { return None };
-                Some((member.parse::<f64>().is_err()).then_some((second.trim(), first.trim()))).flatten()
+                member.parse::<f64>().is_err().then(|| (second.trim(), first.trim()))
             })?;
             Some((
                 both!(

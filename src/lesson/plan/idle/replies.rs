@@ -83,9 +83,8 @@ impl State {
             Some(Silence::Lost(_)) if copes => drop(self.lost.insert(name)),
             Some(Silence::Lost(why)) => return Some(needs_reply(&name, &why)),
             Some(Silence::Frozen) if waits && !copes => return Some(frozen(&link.to, &name)),
-            Some(Silence::Frozen) => {}
             None if self.held.iter().any(|(held, _)| *held == link) => self.kept.push((link, name, copes)),
-            None => {}
+            Some(Silence::Frozen) | None => {}
         }
         None
     }
