@@ -151,6 +151,7 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
         "complete": report.is_complete(),
         "seed": seed,
         "violated": report.kept.violated(),
+        "gave_up": report.gave_up,
         "outcomes": outcomes.collect::<Vec<_>>(),
         "lesson_ms": millis(report.lesson),
         "wall_ms": millis(report.wall),
@@ -198,6 +199,11 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
             let (broke, says) = (broke.to_string(), invariant.says.get(lang));
             lines.push(format!("  ✗ {}", words::RACES_BROKE.with(lang, &[&broke, &runs, says])));
         }
+    }
+    if let Some((who, why)) = &report.first_error {
+        let gave_up = report.gave_up.to_string();
+        lines
+            .push(format!("    {}", words::RACES_GAVE_UP.with(lang, &[&gave_up, &runs, who, why.get(lang)])));
     }
     lines.join("\n")
 }

@@ -192,6 +192,11 @@ pub const SHORTEST_SO_FAR: Words = Words::new("the shortest that was found: {}",
 pub const NO_MOVE: Words = Words::new("nobody has made a move yet", "还没有任何人走一步");
 /// A broken invariant. Values: in how many races, of how many, and what that means.
 pub const RACES_BROKE: Words = Words::new("{} of {}: {}", "{}/{} 次：{}");
+/// Programs that met an error which they do not handle. Values: in how many races, of how many, who first, and its error.
+pub const RACES_GAVE_UP: Words = Words::new(
+    "{} of {}: a program ended with an error that it does not handle. The first, {}: {}",
+    "{}/{} 次：有程序遇到没有处理的错误而退出。第一个是 {}：{}",
+);
 pub const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
 pub const MORE_OUTCOMES: Words =
     Words::new("and {} rarer outcomes; --json lists them all", "另有 {} 种更少见的结果，--json 会全部列出");

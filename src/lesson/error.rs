@@ -74,6 +74,15 @@ pub enum MistakeSpan {
     Within(usize, usize),
 }
 
+impl MistakeSpan {
+    /// The place of a byte in the text at the path.
+    pub(crate) fn at(text: &str, byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        Self::Within(before.matches('\n').count() + 1, column)
+    }
+}
+
 impl Mistake {
     pub fn new(path: &Path, message: impl Into<Text>) -> Self {
         Self { path: path.clone(), message: message.into(), help: None, span: MistakeSpan::Value }

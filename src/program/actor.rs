@@ -242,6 +242,10 @@ impl Actor {
                     && let Some(until) = until
                 {
                     output.events.push(EventKind::Waits { actor: self.id, label, until });
+                    // Within no time, what is not in the queue now does not come.
+                    if until <= output.now {
+                        self.wake(output)?;
+                    }
                 }
                 Ok(None)
             }

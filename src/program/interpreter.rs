@@ -277,11 +277,10 @@ impl Interpreter {
                         "程序能应付时，请写 `allow: [{code}]`"
                     ),
                 };
+                let said = format!("{code} {text}");
+                let said = said.trim_end();
                 return Err(helped(
-                    &both!(
-                        "`{label}` was answered with the error {code} {text}",
-                        "`{label}` 的回复是错误 {code} {text}"
-                    ),
+                    &both!("`{label}` was answered with the error {said}", "`{label}` 的回复是错误 {said}"),
                     &help,
                 ));
             }

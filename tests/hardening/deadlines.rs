@@ -574,6 +574,7 @@ fn a_command_that_never_answers_is_the_lessons_mistake_and_has_its_place() {
     for (program, story, words) in [
         ("{ redis: BLPOP k 0 }", "move: A.move", "waits.yaml:16:13"),
         ("{ script: forever, keys: [k], args: [] }", "move: A.move", "answers nobody meanwhile"),
+        ("{ redis: BLPOP k 100000 }", "move: A.move", "asked to wait for 100000 s"),
         ("{ redis: GET k }", "await: { that: 'false', within: 1000000h }", "too long"),
         ("{ redis: GET k }", "await: { that: 'false', within: 25h }", "at most 24h"),
     ] {

@@ -103,6 +103,18 @@ fn a_message_ends_the_wait_and_the_lease_does_where_it_is_lost() {
 }
 
 #[test]
+fn a_wait_within_no_time_answers_at_once() {
+    let place = Place::new();
+    let story = format!("{BEGINNING}      - move: B.message\n");
+    let claims: &[&str] = &["B.message is none", "moves('B.message') == 1", "timeouts == 1"];
+    let lesson = lesson(&[("only", &story, claims)]);
+    place.write("tried.yaml", lesson.replace("within: \"${ttl}\"", "within: 0s"));
+    let answer = place.run(&["run", "tried.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn messages_are_raced_and_explored() {
     let place = Place::new();
     place.write("tried.yaml", lesson(&[("only", "      - finish: A\n", &["timeouts == 0"])]));

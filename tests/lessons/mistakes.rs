@@ -23,6 +23,17 @@ type Change = (&'static str, &'static str, &'static str, &'static str, &'static 
 
 #[rustfmt::skip]
 const IN_REDIS: &[Change] = &[
+    // What the story has lost, and what is over.
+    ("    claims:\n      - overlap: lock\n        says: { en: Both held it., zh: 两者同时持有。 }\n      - that: A.acquire == 'OK'\n        says: { en: A had it., zh: A 拿到了。 }\n      - value('stock')|int == 9", "    programs:\n      worker:\n        - ask: { redis: GET stock, allow: [Lost] }\n    story:\n      - hold: { link: A->redis, way: replies }\n      - move: A.ask\n      - drop: A->redis\n    claims:\n      - A.ask is none", "- A.ask is none", "which is then 'Lost'", "它的值是 'Lost'"),
+    ("    claims:\n      - overlap: lock\n        says: { en: Both held it., zh: 两者同时持有。 }\n      - that: A.acquire == 'OK'\n        says: { en: A had it., zh: A 拿到了。 }\n      - value('stock')|int == 9", "    programs:\n      worker:\n        - ask: { redis: GET stock }\n    story:\n      - kill: redis\n      - finish: A\n    claims:\n      - moves('A.ask') == 1", "- finish: A", "`redis` is dead here", "`redis` 此时已死"),
+    ("  - crash: B\n    only: blind", "  - finish: A\n  - move: A.release", "move: A.release", "the program of A is over", "A 的程序已经结束"),
+    ("          why: { en: It is free., zh: 锁是空的。 }", "          right: A.look == 5\n          why: { en: It is free., zh: 锁是空的。 }", "right: A.look", "has no reply yet", "还没有回复"),
+    ("{ redis: GET stock }", "{ redis: BITFIELD stock GET u4 }", "BITFIELD", "`GET type offset`", "`GET type offset`"),
+    ("{ redis: GET stock }", "{ redis: BITFIELD stock GET four 0 }", "BITFIELD", "wants a type", "后面要写类型"),
+    ("{ redis: GET stock }", "{ redis: FCALL sell 1 stock }", "FCALL", "no command loads one", "没有命令加载过函数"),
+    ("- moves('A.acquire') == 1", "- value('buyers').set == [1]", "== [1]", "here are numbers", "写的是数字"),
+    ("minutes: 2", "minutes: 2\nnotes: { en: \"For ${leese}.\", zh: 讲解 }", "leese", "did you mean `lease`", "是不是 `lease`"),
+    ("minutes: 2", "minutes: 2\nmetrics: [zk_packets_sent]", "metrics:", "Redis has no metric", "Redis 没有"),
     // What no run comes to.
     ("- moves('A.acquire') == 1", "- moves('A.read') == 3", "== 3", "is 1 at most", "最多是 1"),
     ("- moves('A.acquire') == 1", "- replies('A.read')[1] == '9'", "[1] ==", "has 1 items at most", "最多有 1 项"),
@@ -481,11 +492,15 @@ const IN_REDIS: &[Change] = &[
     ("reply|int > 0", "read|replace('a') == '1'", "replace('a')", "takes two texts", "两段文字"),
     ("- let: { began: now }\n", "- let: { began: \"'acquire'|lower\" }\n", "began:", "in quotes is plain text", "只是普通文字"),
     ("{ redis: PTTL lock }", "{ redis: XREADGROUP GROUP g A STREAMS s $ }", "XREADGROUP", "no id of a group", "消费组不能用"),
-    ("      worker.release: { redis: DEL lock }\n", "      worker.acquire: { redis: SET lock a NX }\n    params: { rounds: few }\n    clients: { A: { runs: worker } }\n    programs: { worker: [acquire: { redis: SET lock b NX }, holds: lock, look: { redis: GET lock }, { if: look|length < rounds, then: [stop] }, release: { redis: DEL lock }, drops: lock] }\n    story: [move: [A.acquire, A.look]]\n", "look|length < rounds", "is the text `few`", "是文字 `few`"),
+    ("      worker.release: { redis: DEL lock }\n", "      worker.acquire: { redis: SET lock a NX }\n    params: { rounds: few }\n    clients: { A: { runs: worker } }\n    programs: { worker: [acquire: { redis: SET lock b NX }, holds: lock, look: { redis: GET lock }, { if: look|length < rounds, then: [stop] }, release: { redis: DEL lock }, drops: lock] }\n    story: [move: [A.acquire, A.look]]\n", "rounds: few", "is the text `few`", "是文字 `few`"),
 ];
 
 #[rustfmt::skip]
 const IN_ZOOKEEPER: &[Change] = &[
+    ("    - delete: { zk: \"delete ${create}\" }", "    - first: { zk: create /locks/first }\n    - gone: { zk: delete /locks }", "gone: { zk", "has the child `/locks/first`", "还有子节点 `/locks/first`"),
+    ("zk: set /locks data 0", "zk: \"multi create /both ; delete /both\" }\n    - gone: { zk: delete /both", "gone: { zk", "nobody creates the znode `/both`", "没有任何地方创建 znode `/both`"),
+    ("zk: set /locks data 0", "zk: \"multi check /nowhere 0 ; create /both\"", "/nowhere", "nobody creates the znode `/nowhere`", "没有任何地方创建 znode `/nowhere`"),
+    ("    - delete: { zk: \"delete ${create}\" }\nstory:\n  - move: A.create\nvariants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: It is so., zh: 就是这样。 }\n    claims:\n      - that: A.create is not none", "    - delete: { zk: \"multi create /a ; delete /a\" }\nstory:\n  - move: A.create\nvariants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: It is so., zh: 就是这样。 }\n    claims:\n      - that: deleted_by_another('/locks') == 1", "deleted_by_another", "is 0 at most", "最多是 0"),
     ("A.create is not none", "A.list[0] == '/locks/n-0000000000'", "A.list[0]", "a name without its path", "不带路径"),
     ("    - delete: { zk: \"delete ${create}\" }", "    - use: zk_queue\n      with: { root: /elsewhere, within: 1s }", "use: zk_queue", "nobody creates the znode `/elsewhere`", "没有任何地方创建 znode `/elsewhere`"),
     ("zk: create /locks", "zk: create locks", "create locks", "must begin with `/`", "必须以 `/` 开头"),
@@ -541,6 +556,10 @@ const IN_ZOOKEEPER: &[Change] = &[
 
 #[rustfmt::skip]
 const IN_MARIADB: &[Change] = &[
+    ("- moves('A.begin') == 1", "- value('stock/1/n') == 9", "stock/1/n", "write `value('stock/1').n`", "请写 `value('stock/1').n`"),
+    ("- moves('A.begin') == 1", "- value('stock/1') == 9", "== 9", "`value('stock/1').n`", "`value('stock/1').n`"),
+    ("- moves('A.begin') == 1", "- A.read[0].N == 10", "A.read[0].N", "did you mean `n`", "是不是 `n`"),
+    ("(id INT PRIMARY KEY, n INT)\n  - sql: INSERT INTO stock VALUES (1, 10)", "(id INT AUTO_INCREMENT PRIMARY KEY, n INT)\n  - sql: INSERT INTO stock (n) VALUES (10), (11)\n  - sql: INSERT INTO stock VALUES (2, 12)", "(2, 12)", "id = 2 already", "id = 2 的一行"),
     ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "WITH few AS (SELECT n FROM stock) SELECT n FROM fewer", "fewer", "creates the table `fewer`", "创建过表 `fewer`"),
     ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT a.n FROM stock a JOIN stock a ON a.id = 1", "JOIN stock a", "are called `a`", "都叫 `a`"),
     ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT n FROM stock a JOIN stock b ON a.id = b.id", "JOIN stock b", "which one is meant", "不知道是哪一个"),
@@ -645,6 +664,10 @@ const IN_MARIADB: &[Change] = &[
 
 #[rustfmt::skip]
 const IN_ETCD: &[Change] = &[
+    ("    - look: { etcd: get lock/A }", "    - look: { etcd: get lock/A }\n    - more: { etcd: \"watch ${look} 1\" }", "watch ${look}", "is an object", "是一个对象"),
+    ("    - look: { etcd: get lock/A }", "    - look: { etcd: \"before queue/ ${enter.create_revision}\" }", "before queue/", "begins with `queue/`", "以 `queue/` 开头"),
+    ("- moves('A.grant') == 1", "- children('lock/')|length == 1", "children(", "of znodes", "用于 znode"),
+    ("- moves('A.grant') == 1", "- owner('text') == 'A'\n    setup: [{ etcd: put text x }]", "owner('text')", "puts `text` on a lease", "给 `text` 带上租约"),
     ("create lock/${self} ${self} ${grant}", "create lock/${self} ${grant} ${self}", "${grant} ${self}", "LEASE is a whole number", "LEASE 是整数"),
     ("etcd: get lock/A", "etcd: get locks/A", "locks/A", "did you mean `lock/A`", "是不是 `lock/A`"),
     ("- moves('A.grant') == 1", "- value('/lock/A') == 'A'", "/lock/A", "names the key `/lock/A`", "用到键 `/lock/A`"),
@@ -744,6 +767,18 @@ fn a_hundred_mistakes_are_told_where_they_are_and_what_would_be_right() {
 #[rustfmt::skip]
 const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     // Near to what is refused.
+    (REDIS, &[("{ redis: GET stock }", "{ redis: \"BITFIELD bits SET u8 0 1 OVERFLOW SAT INCRBY i16 #1 5 GET u4 0\" }"), ("reply|int > 0", "reply[2] == 0"), ("value('stock')|int == 9", "sold == 1")]),
+    (REDIS, &[("{ redis: GET stock }", "{ redis: FCALL sell 1 stock }"), ("  - redis: SADD buyers A", "  - redis: SADD buyers A\n  - redis: \"FUNCTION LOAD '#!lua name=shop\\nredis.register_function(\\\"sell\\\", function(keys) return 1 end)'\"")]),
+    (REDIS, &[("- moves('A.acquire') == 1", "- value('buyers').set == ['A']\n      - value('waiting').sorted_set == [['A', '1.5']]"), ("  - redis: SADD buyers A", "  - redis: SADD buyers A\n  - redis: ZADD waiting 1.5 A")]),
+    (REDIS, &[("  - crash: B\n    only: blind", "  - kill: redis\n  - restart: redis\n  - finish: A")]),
+    (REDIS, &[("  - crash: B\n    only: blind", "  - finish: A\n  - finish: P")]),
+    (REDIS, &[("          why: { en: It is free., zh: 锁是空的。 }", "          right: A.look is not defined\n          why: { en: It is free., zh: 锁是空的。 }")]),
+    (ZOOKEEPER, &[("zk: create /locks\n", "zk: create /locks\n  - zk: create /locks/first\n"), ("zk: \"delete ${create}\"", "zk: delete /locks, allow: [NotEmpty]")]),
+    (ZOOKEEPER, &[("zk: \"delete ${create}\"", "zk: delete /locks")]),
+    (ZOOKEEPER, &[("zk: \"delete ${create}\"", "zk: \"multi delete ${create} ; create /both ; check /both 0\" }\n    - gone: { zk: delete /both")]),
+    (MARIADB, &[("(id INT PRIMARY KEY, n INT)\n  - sql: INSERT INTO stock VALUES (1, 10)", "(id INT AUTO_INCREMENT PRIMARY KEY, n INT) AUTO_INCREMENT = 7\n  - sql: INSERT INTO stock (n) VALUES (10), (11)\n  - sql: INSERT INTO stock VALUES (1, 10), (2, 12)"), ("- moves('A.begin') == 1", "- value('stock/1') is not none\n      - value('stock/2').n == 12")]),
+    (MARIADB, &[("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "\"SELECT n, id AS Id FROM stock WHERE id = 1 FOR UPDATE\""), ("- moves('A.begin') == 1", "- A.read[0].Id == 1"), ("- move: A.begin", "- finish: A")]),
+    (ETCD, &[("    - look: { etcd: get lock/A }", "    - look: { etcd: \"before lock/ ${enter.create_revision}\" }\n    - keep: { etcd: \"keepalive ${grant}\" }"), ("- moves('A.grant') == 1", "- owner('lock/A') == 'A'")]),
     (REDIS, &[("- moves('A.acquire') == 1", "- sold == 1 or sold == 2\n      - sold != 3 and sold > 0\n      - sold >= 1")]),
     (REDIS, &[("- moves('A.acquire') == 1", "- A.read is none or A.read == '9'\n      - replies('A.look')[7] is none\n      - replies('A.read')[0] == '10'")]),
     (REDIS, &[("{ redis: GET stock }", "{ redis: HGET shop left }"), ("redis: SADD buyers A", "redis: HSET shop left 9"), ("value('stock')|int == 9", "value('shop').hash.left|int == 9")]),

@@ -159,3 +159,18 @@ fn a_program_that_never_ends_is_unfinished_and_does_not_hang() {
     assert_eq!(answer.json()[0]["outcomes"][0]["unfinished"], 1, "{}", answer.out);
     assert_eq!(answer.json()[0]["outcomes"][0]["count"], 2, "{}", answer.out);
 }
+
+#[test]
+fn a_program_that_meets_an_error_ends_there_and_the_race_goes_on() {
+    let place = Place::new();
+    let lesson = endless()
+        .replace("INCR sold", "LPUSH lock B")
+        .replace("value('sold')|int == 1", "moves('B.buy') == 1");
+    let file = place.write("wrong-type.yaml", lesson).display().to_string();
+    let answer = place.run(&["race", "-n", "2", &file]);
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    for words in ["2 did not finish", "2 of 2", "The first, B", "WRONGTYPE"] {
+        assert!(answer.out.contains(words), "{words}: {}", answer.out);
+    }
+    place.assert_nothing_left();
+}

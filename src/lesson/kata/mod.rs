@@ -11,12 +11,15 @@ use serde::Deserialize;
 
 use super::{
     LessonError, Loaded, Params, Scenario, Source,
-    error::{Mistake, Path},
+    error::{Mistake, Path, did_you_mean},
     expr::within_allowance,
-    plan::unused::uses,
+    plan::{commands::is_known, unused::uses},
     step::Step,
 };
-use crate::text::{Text, both};
+use crate::{
+    log::Product,
+    text::{Text, both},
+};
 
 /// What may happen between two moves of an order that breaks an answer: the names by which hints refer to it.
 pub const CAUSES: [&str; 18] = [
@@ -196,6 +199,7 @@ impl Loaded {
                 Mistake::new(&path, message).help("explore: { expect: none, ends: all, moves: 40 }");
             return Err(self.source.place(&mistake));
         }
+        self.check_uses(kata).map_err(|mistake| self.source.place(&mistake))?;
         let programs = || {
             self.lesson
                 .programs
@@ -213,6 +217,40 @@ impl Loaded {
         }
         for (text, _) in self.known_answers() {
             self.with_answer(&text)?.rounds()?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the commands and calls that a hole may use exist.
+    fn check_uses(&self, kata: &Kata) -> Result<(), Mistake> {
+        let lab = self.lesson.lab;
+        let calls = || {
+            let products = lab.parts().iter().map(|part| part.product());
+            products.flat_map(|product| product.traits().calls).filter_map(|form| form.split(' ').next())
+        };
+        let others = ["script", "wait", "take", "local", "flock"];
+        for (hole, given) in &kata.programs {
+            for (n, name) in given.uses.iter().enumerate() {
+                if is_known(name) && lab.has(Product::Redis)
+                    || others.contains(&name.as_str())
+                    || calls().any(|known| known == name)
+                {
+                    continue;
+                }
+                let at = Path::root().key("kata").key("programs").key(hole).key("uses").index(n);
+                let message =
+                    both!("no server here has the command `{name}`", "这里没有服务器有 `{name}` 这个命令");
+                let upper = name.to_ascii_uppercase();
+                let help = if is_known(&upper) {
+                    did_you_mean(&upper)
+                } else {
+                    both!(
+                        "commands such as `SET`, calls such as `create`, or `script`, `wait`, `take`, `local`, `flock`",
+                        "可以写 `SET` 这样的命令、`create` 这样的调用，或者 `script`、`wait`、`take`、`local`、`flock`"
+                    )
+                };
+                return Err(Mistake::new(&at, message).help(help));
+            }
         }
         Ok(())
     }

@@ -104,9 +104,10 @@ impl Source {
             )
         })?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            let why = error.utf8_error();
+            let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = whole.split(|byte| *byte == b'\n').count();
             fail(
-                both!("is not UTF-8: {why}", "不是 UTF-8：{why}"),
+                both!("is not UTF-8: see line {line}", "不是 UTF-8：问题在第 {line} 行"),
                 both!("save it as UTF-8 text", "请存成 UTF-8 文本"),
             )
         })?;
@@ -156,6 +157,10 @@ impl Source {
     fn explain<T: JsonSchema>(&self, error: &serde_yaml::Error) -> LessonError {
         let place = error.location().map(|location| (location.line(), location.column()));
         let message = error.to_string();
+        let line = place.map_or(0, |(line, _)| line);
+        if let Some((place, message, help)) = yaml::odd_character(&message, &self.text, line) {
+            return self.error(Some(place), message, Some(help));
+        }
         if let Some(said) = from_custom(&message) {
             let key = said.en.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
             let place =

@@ -46,6 +46,10 @@ const EXAMPLES: &[&str] = &[
     "variants: { blind-del: { title: …, expect: shown, … } }",
     "exec: [python3, worker.py]",
     "settings: { appendonly: always }",
+    "appendonly: always",
+    "isolation: read-committed",
+    "lock_wait_timeout: 10s",
+    "session_timeout: 10s",
     "shown: { variant: blind-del, at: A.release }",
     "link: A->redis",
     "runs: worker",
@@ -157,7 +161,7 @@ impl Kind {
     fn words(self) -> Text {
         match self {
             Self::Nothing => both!("nothing", "空"),
-            Self::Flag => both!("`true` or `false`", "`true` 或 `false`"),
+            Self::Flag => both!("`true` or `false`", " `true` 或 `false`"),
             Self::Number => both!("a whole number", "整数"),
             Self::Text => both!("a text", "文字"),
             Self::List => both!("a list", "列表"),

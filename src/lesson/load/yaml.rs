@@ -1,6 +1,6 @@
 //! Explains in an author's terms why a file is not valid YAML.
 
-use crate::text::{Text, Words};
+use crate::text::{Text, Words, both};
 
 /// Fragments of the parser's message, the message and the help for the author. The first match is used.
 const WORDS: &[(&[&str], Words, Words)] = &[
@@ -8,6 +8,11 @@ const WORDS: &[(&[&str], Words, Words)] = &[
         &["repetition limit", "recursion limit"],
         Words::new("aliases (`*name`) that contain aliases multiply", "别名（`*name`）套别名，会成倍膨胀"),
         Words::new("write the parts out", "请把各部分直接写出来"),
+    ),
+    (
+        &["u128", "i128"],
+        Words::new("this number is too large", "这个数太大了"),
+        Words::new("write a smaller one; as a text it stands in quotes", "请写小一些；如果是文字就加上引号"),
     ),
     (
         &["EOF while", "end of stream while"],
@@ -110,6 +115,48 @@ const TEMPLATE: (Words, Words) = (
     Words::new("`${…}` between `{ }` or `[ ]` needs quotes", "写在 `{ }` 或 `[ ]` 里的 `${…}` 要加引号"),
     Words::new("such as { redis: \"SET lock ${token} NX\" }", "例如 { redis: \"SET lock ${token} NX\" }"),
 );
+
+/// Finds a character that no YAML file may have, or a space that YAML does not know in a place where the parser needs
+/// one: in an indentation, or after the colon of a key. Of such spaces only those on the reported line are meant.
+pub(super) fn odd_character(message: &str, text: &str, line: usize) -> Option<((usize, usize), Text, Text)> {
+    let lines = || text.lines().enumerate();
+    let is_control = |c: char| c.is_control() && !matches!(c, '\t' | '\r' | '\u{85}');
+    if message.contains("control characters") {
+        let (n, column, c) = lines().find_map(|(n, line)| {
+            line.chars().enumerate().find(|(_, c)| is_control(*c)).map(|(at, c)| (n + 1, at + 1, c))
+        })?;
+        let code = format!("U+{:04X}", u32::from(c));
+        return Some((
+            (n, column),
+            both!(
+                "the control character {code}, which YAML does not allow",
+                "这里有控制字符 {code}，YAML 不允许"
+            ),
+            both!("delete it; your editor may not show it", "请删掉它；编辑器里可能看不见"),
+        ));
+    }
+    let (_, written) = lines().nth(line.checked_sub(1)?)?;
+    let is_odd = |c: char| c.is_whitespace() && !c.is_ascii_whitespace();
+    let mut before = [' '; 2];
+    let mut indents = true;
+    for (at, c) in written.chars().enumerate() {
+        indents &= c.is_whitespace();
+        let after_key = before[1] == ':' && (before[0].is_ascii_alphanumeric() || before[0] == '_');
+        if is_odd(c) && (indents || after_key) {
+            let code = format!("U+{:04X}", u32::from(c));
+            return Some((
+                (line, at + 1),
+                both!(
+                    "the character {code} looks like a space, and is none for YAML",
+                    "字符 {code} 看起来像空格，YAML 却不当它是空格"
+                ),
+                both!("write an ordinary space in its place", "请换成普通的半角空格"),
+            ));
+        }
+        before = [before[1], c];
+    }
+    None
+}
 
 const OTHER: (Words, Words) = (
     Words::new("this is not YAML", "这不是 YAML"),

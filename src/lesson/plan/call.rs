@@ -183,6 +183,25 @@ impl PlannedCall {
         Ok(Self { product, name: name.clone(), flags, operands, form, releases })
     }
 
+    /// The calls of a `multi`, or the call itself.
+    pub(crate) fn parts(&self) -> Vec<Self> {
+        if self.name != "multi" {
+            return vec![self.clone()];
+        }
+        let calls = self.operands.split(|word| word.pattern() == ";");
+        let part = |words: &[Template]| {
+            let name = words.first()?.pattern();
+            let form = Form::of(self.product, &name)
+                .unwrap_or_else(|| Form { flags: Vec::new(), operands: vec!["PATH", "[VERSION]"] });
+            let is_flag = |word: &&Template| word.pattern().starts_with('-') && word.pattern().len() == 2;
+            let (flags, operands): (Vec<&Template>, Vec<&Template>) = words[1..].iter().partition(is_flag);
+            let flags = flags.into_iter().map(Template::pattern).collect();
+            let operands = operands.into_iter().cloned().collect();
+            Some(Self { product: self.product, name, flags, operands, form, releases: false })
+        };
+        calls.filter_map(part).collect()
+    }
+
     /// Whether the call leaves a watch.
     pub(crate) fn watches(&self) -> bool {
         self.has_flag("-w")

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, nearest},
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Mentions, Template, mentions::split_comparison},
         model::{Claim, Lesson},
     },
@@ -337,13 +337,17 @@ impl Vocabulary<'_> {
                         "a database holds rows, and `{named}` names none",
                         "数据库里是一行一行的数据，而 `{named}` 不是哪一行"
                     ),
-                    both!(
-                        "name the table and the key: `{function}('{named}/1')`",
-                        "请写表名和主键：`{function}('{named}/1')`"
-                    ),
+                    if let Some((table, row)) = named.split_once(['.', ':']) {
+                        did_you_mean(&format!("{table}/{row}"))
+                    } else {
+                        both!(
+                            "name the table and the key: `{function}('{named}/1')`",
+                            "请写表名和主键：`{function}('{named}/1')`"
+                        )
+                    },
                 )
             }
-            "children" if only_redis => wrong(
+            "children" if !lab.has(Product::Zookeeper) => wrong(
                 both!(
                     "`children()` is of znodes, and no server of this lab is ZooKeeper",
                     "`children()` 用于 znode，而这个 lab 里没有 ZooKeeper"
@@ -362,7 +366,7 @@ impl Vocabulary<'_> {
                     "`pttl()` is of Redis' keys, and no server of this lab is Redis",
                     "`pttl()` 用于 Redis 的键，而这个 lab 里没有 Redis"
                 ),
-                both!("`exists('/lock')` tells whether it is there", "`exists('/lock')` 可以看它在不在"),
+                both!("`exists('{named}')` tells whether it is there", "`exists('{named}')` 可以看它在不在"),
             ),
             "role" => {
                 let Some(part) =

@@ -214,6 +214,11 @@ pub fn arities() -> impl Iterator<Item = (&'static str, i64)> {
     })
 }
 
+/// Whether Redis has a command of this name, in capitals, that a lesson may send.
+pub(crate) fn is_known(name: &str) -> bool {
+    arities().any(|(known, _)| known == name) || SUB_COMMANDS.iter().any(|(known, _)| *known == name)
+}
+
 /// Checks a command of `count` words. `word` returns a word, or `None` if it is known only when the command is sent.
 pub(crate) fn check(
     count: usize,

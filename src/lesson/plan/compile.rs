@@ -52,6 +52,8 @@ pub(crate) struct Compiler<'a> {
     pub scripts: &'a IndexMap<String, String>,
     pub recipes: &'a Recipes,
     pub params: &'a Params,
+    /// The place of a parameter's value.
+    pub param_path: &'a dyn Fn(&str) -> Path,
     /// The locks for which the lesson gives a number of holders.
     pub counted: &'a [String],
     /// The programs that a learner writes.
@@ -224,8 +226,8 @@ impl Draft<'_> {
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
     fn doubt_fields(&mut self, source: &str, path: &Path) {
         self.doubt_words(source, path);
-        if source.contains("].") && !self.in_recipe {
-            self.program.asked_rows.push((source.to_owned(), path.clone()));
+        if (source.contains("].") || source.contains(".what")) && !self.in_recipe {
+            self.program.asked.push((source.to_owned(), path.clone()));
         }
         let doubt = doubts::field_doubt(
             source,
@@ -260,12 +262,15 @@ impl Draft<'_> {
         });
         let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
         let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
-        let doubt = doubt.or_else(|| doubts::size_doubt(source, self.compiler.params));
         let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
         self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
             doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
+        let of_size = doubts::size_doubt(source, self.compiler.params).filter(|_| doubt.is_none());
+        if let Some((name, (message, help))) = of_size {
+            return self.doubt(&(self.compiler.param_path)(name), message, help);
+        }
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.program.doubts.push(Mistake::new(path, message).help(help));
         }
@@ -285,7 +290,18 @@ impl Draft<'_> {
     fn duration(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         let template = self.template(source, path)?;
         if template.names().is_empty() {
-            parse_written(source).map_err(|error| Mistake::new(path, error))?;
+            parse_written(source).map_err(|error| {
+                let mistake = Mistake::new(path, error);
+                let is_name = self.known.contains(source) || self.program.labels.contains(source);
+                if is_name {
+                    mistake.help(both!(
+                        "write `\"${{{source}}}\"` for its value",
+                        "取它的值请写 `\"${{{source}}}\"`"
+                    ))
+                } else {
+                    mistake
+                }
+            })?;
         }
         doubled_unit(source, self.compiler.params, path)?;
         self.doubt_duration(&template, path);
@@ -556,6 +572,13 @@ impl Draft<'_> {
                 "leave `with` out: it reads the names that are known here",
                 "请去掉 `with`：它可以直接用这里已有的名字"
             )));
+        }
+        let reads = self.compiler.holes.and_then(|holes| holes.get(program)).map(|hole| &hole.reads);
+        let mut reads = reads.into_iter().flatten().enumerate();
+        if let Some((n, name)) = reads.find(|(_, name)| !self.known.contains(*name)) {
+            let at = Path::root().key("kata").key("programs").key(program).key("reads").index(n);
+            let known = self.known.iter().map(String::as_str);
+            return Err(Mistake::unknown(&at, both!("name", "名字"), name, known));
         }
         let name = std::mem::replace(&mut self.name, program.to_owned());
         let labelled = std::mem::take(&mut self.labelled);

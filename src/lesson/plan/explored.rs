@@ -96,6 +96,16 @@ pub(crate) fn check_wanted(
         return Err(Mistake::new(&path.key("broken_by"), message)
             .help(both!("`broken_by` is for `expect: none`", "`broken_by` 用于 `expect: none`")));
     }
+    if let Some(n) = explore.broken_by.iter().position(|fault| explore.faults.contains(fault)) {
+        let message = both!(
+            "with this fault no order may break an invariant, as `faults` says, and some order must",
+            "按 `faults` 的写法，有这个故障时任何顺序都不能违反不变式，这里却要求有顺序会违反"
+        );
+        return Err(Mistake::new(&path.key("broken_by").index(n), message).help(both!(
+            "name it in one of both: in `broken_by` if the fix does not survive it",
+            "只写在其中一处：修复扛不住的故障写在 `broken_by`"
+        )));
+    }
     let named = [("faults", &explore.faults), ("broken_by", &explore.broken_by)];
     let named = named.into_iter().flat_map(|(key, faults)| {
         faults.iter().enumerate().map(move |(n, fault)| (path.key(key).index(n), fault))

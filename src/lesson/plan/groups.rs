@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::{error::Mistake, expr::Template},
+    super::{
+        error::{Mistake, Path, did_you_mean},
+        expr::Template,
+    },
     PlannedVerb, Scenario,
     program::Instruction,
 };
@@ -50,9 +53,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 }
                 created.push((stream.clone(), group.clone(), path));
             }
-            ("XREADGROUP" | "XACK" | "XPENDING" | "XCLAIM" | "XAUTOCLAIM", [_, group, ..]) => {
-                named.push((group.clone(), path));
+            ("XACK" | "XPENDING" | "XCLAIM" | "XAUTOCLAIM", [stream, group, ..]) => {
+                named.push((Some(stream.clone()), group.clone(), path));
             }
+            ("XREADGROUP", [_, group, ..]) => named.push((None, group.clone(), path)),
             _ => {}
         }
     }
@@ -66,7 +70,21 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         )));
     }
     let is_created = |group: &str| created.iter().any(|(_, known, _)| stands_for(known, group));
-    for (group, path) in named.iter().filter(|(group, _)| !group.contains(ANY) && !is_created(group)) {
+    for (stream, group, path) in &named {
+        let (Some(stream), Some(path)) = (stream, path) else { continue };
+        let mut of_group = created.iter().filter(|(_, known, _)| stands_for(known, group));
+        let is_of = |(known, ..): &&(String, String, Option<Path>)| {
+            stands_for(known, stream) || stands_for(stream, known)
+        };
+        if let Some((known, ..)) = of_group.clone().next().filter(|_| !of_group.any(|made| is_of(&made))) {
+            let message = both!(
+                "the group `{group}` is one of the stream `{known}`, and not of `{stream}`",
+                "消费组 `{group}` 属于流 `{known}`，不属于 `{stream}`"
+            );
+            return Err(Mistake::new(&path.key("redis"), message).help(did_you_mean(known)));
+        }
+    }
+    for (_, group, path) in named.iter().filter(|(_, group, _)| !group.contains(ANY) && !is_created(group)) {
         let Some(path) = path.as_ref().filter(|_| !created.is_empty()) else { continue };
         let message = both!("no command creates the group `{group}`", "没有命令创建过消费组 `{group}`");
         let known = created.iter().map(|(_, known, _)| known.as_str()).collect::<Vec<_>>().join("`, `");

@@ -1,9 +1,19 @@
 //! Items of a story that have no effect, such as a thaw of a client that is not frozen, or a move of a crashed client.
 //! A run reports some of them only when it reaches them; `check` reports all of them before.
 
+mod replies;
+
 use std::collections::BTreeSet;
 
-use super::{super::error::Mistake, Act, PlannedMove, PlannedVerb, Scenario, program::Instruction};
+use self::replies::{check_lost, needs_reply};
+use super::{
+    super::{
+        error::{Mistake, Path},
+        model::Claim,
+    },
+    Act, Scenario,
+    order::Positions,
+};
 use crate::{
     log::{ActorId, Direction, Fault, LinkId, Product},
     text::{Text, both},
@@ -22,12 +32,17 @@ struct State {
     held: Vec<(LinkId, Direction)>,
     /// Clients that may have commands in flight.
     sent: BTreeSet<String>,
-    /// Moves whose reply a link holds, and that do not handle a lost reply.
-    kept: Vec<(LinkId, String)>,
+    /// Moves whose reply a link holds, and whether they handle a lost reply.
+    kept: Vec<(LinkId, String, bool)>,
+    /// Moves whose last reply was lost.
+    lost: BTreeSet<String>,
 }
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let mut state = State::default();
+    let mut positions = Positions::new(scenario);
+    // What a learner writes is not known.
+    let is_open = scenario.loaded.lesson.kata.is_some();
     for line in &scenario.story {
         let turns = match &line.act {
             Act::Each(turns) | Act::Together(turns) => turns.as_slice(),
@@ -90,11 +105,38 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 faults.iter().find_map(|fault| state.in_vain(fault).or_else(|| state.after(fault)))
             });
         }
+        if let Act::Finish(actors) = &line.act {
+            wrong = wrong.or_else(|| actors.iter().find_map(|one| state.stops(scenario, &positions, *one)));
+        }
         if let Some((message, help)) = wrong {
             return Err(Mistake::new(&line.path, message).help(help));
         }
+        if is_open {
+            continue;
+        }
+        positions.take(line)?;
+        match &line.act {
+            Act::Finish(actors) => {
+                for actor in actors.iter().filter(|actor| state.lets_finish(scenario, **actor)) {
+                    positions.end(*actor);
+                }
+                state.move_freely(scenario, actors);
+            }
+            Act::Await(until) => {
+                let at = line.path.key("await").key("that");
+                check_lost(&state.lost, until.that.source(), &at)?;
+                state.move_freely(scenario, &until.moving);
+            }
+            Act::Pass(pass) => state.move_freely(scenario, &pass.moving),
+            _ => {}
+        }
     }
-    Ok(())
+    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
+    scenario.variant().claims.iter().enumerate().try_for_each(|(n, claim)| match claim {
+        Claim::Bare(source) => check_lost(&state.lost, source, &at.index(n)),
+        Claim::That { that, .. } => check_lost(&state.lost, that, &at.index(n).key("that")),
+        Claim::Overlap { .. } | Claim::Exclusive { .. } => Ok(()),
+    })
 }
 
 impl State {
@@ -162,7 +204,7 @@ impl State {
         match fault {
             Fault::Crash { client } => {
                 self.frozen.remove(client);
-                self.kept.retain(|(link, _)| link.from != *client);
+                self.kept.retain(|(link, ..)| link.from != *client);
                 (!self.crashed.insert(client.clone())).then(|| {
                     (
                         both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),
@@ -219,11 +261,17 @@ impl State {
                 self.disturbed.insert(link.clone());
                 self.severed.insert(link.clone());
                 self.held.retain(|(held, _)| held != link);
-                let (_, name) = self.kept.iter().find(|(kept, _)| kept == link)?;
-                Some(needs_reply(
-                    name,
-                    &both!("the reply to `{name}` is lost here", "`{name}` 的回复在这里丢失"),
-                ))
+                let (gone, kept) =
+                    std::mem::take(&mut self.kept).into_iter().partition(|(on, ..)| on == link);
+                self.kept = kept;
+                let gone: Vec<(LinkId, String, bool)> = gone;
+                let why =
+                    |name: &str| both!("the reply to `{name}` is lost here", "`{name}` 的回复在这里丢失");
+                if let Some((_, name, _)) = gone.iter().find(|(.., copes)| !copes) {
+                    return Some(needs_reply(name, &why(name)));
+                }
+                self.lost.extend(gone.into_iter().map(|(_, name, _)| name));
+                None
             }
             Fault::Hold { link, .. } | Fault::Delay { link, .. } => {
                 self.disturbed.insert(link.clone());
@@ -235,7 +283,7 @@ impl State {
             Fault::Release { link } if self.disturbed.remove(link) => {
                 self.severed.remove(link);
                 self.held.retain(|(held, _)| held != link);
-                self.kept.retain(|(kept, _)| kept != link);
+                self.kept.retain(|(kept, ..)| kept != link);
                 None
             }
             Fault::Release { link } => Some({
@@ -249,58 +297,6 @@ impl State {
             }),
             _ => None,
         }
-    }
-
-    /// Records a move whose reply a link holds, and returns what is wrong if no reply can come.
-    fn lost(&mut self, scenario: &Scenario, one: &PlannedMove, waits: bool) -> Option<(Text, Text)> {
-        let actor = &scenario.actors[one.actor.0 as usize];
-        let mut operations = actor.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) if operation.label == one.label => Some(operation),
-            _ => None,
-        });
-        let operation = operations.next().filter(|operation| {
-            let of_redis = matches!(operation.verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. });
-            of_redis && !operation.allow.iter().any(|code| code == "Lost")
-        })?;
-        let lab = scenario.lab();
-        let server = match &operation.on {
-            Some(on) => lab.server_named(on)?,
-            // In a cluster the operation may go to another node.
-            None => lab.first_of(Product::Redis).filter(|_| !lab.is_cluster())?,
-        };
-        let link = LinkId::new(&actor.actor.client, server);
-        if operations.next().is_some() || actor.program.outside {
-            return None;
-        }
-        let name = format!("{}.{}", actor.actor.name, one.label);
-        if self.killed.contains(server) {
-            return Some(needs_reply(
-                &name,
-                &both!("`{server}` is dead here and does not reply", "`{server}` 此时已死，不会回复"),
-            ));
-        }
-        if waits && self.frozen.contains(server) {
-            return Some((
-                both!(
-                    "`{server}` is frozen here, and `{name}` waits for its reply",
-                    "`{server}` 此时被冻结，`{name}` 会一直等它回复"
-                ),
-                both!(
-                    "write `- send: {name}`, or `- thaw: {server}` before it",
-                    "请写 `- send: {name}`，或者先写 `- thaw: {server}`"
-                ),
-            ));
-        }
-        if self.severed.contains(&link) {
-            return Some(needs_reply(
-                &name,
-                &both!("the link `{link}` is cut here", "链路 `{link}` 此时是断开的"),
-            ));
-        }
-        if self.disturbed.contains(&link) {
-            self.kept.push((link, name));
-        }
-        None
     }
 }
 
@@ -333,19 +329,4 @@ fn of_replication(fault: &Fault, scenario: &Scenario) -> Option<(Text, Text)> {
             both!("write `{to}->{from}`", "请写 `{to}->{from}`"),
         )
     })
-}
-
-/// The mistake of an operation that does not handle a lost reply, which would end the run.
-fn needs_reply(name: &str, why: &Text) -> (Text, Text) {
-    (
-        both!(
-            "{why}, and `{name}` does not cope with a lost reply",
-            "{why}，而 `{name}` 没有处理回复丢失的情况",
-            why
-        ),
-        both!(
-            "let the operation `allow: [Lost]`, or mend the link or the server before it",
-            "请在该操作里写 `allow: [Lost]`，或者先恢复链路或服务器"
-        ),
-    )
 }

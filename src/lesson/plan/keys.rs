@@ -92,10 +92,11 @@ pub(crate) const OF_ONE_KEY: &str = "
 /// The words that are sent to servers, and the scripts; `None` if a key is known only at run time.
 fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
     let (mut words, mut scripts) = (BTreeSet::new(), BTreeSet::new());
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some(&operation.verb),
-        _ => None,
+    let operations = scenario.actors.iter().flat_map(|plan| {
+        plan.program.instructions.iter().filter_map(move |instruction| match instruction {
+            Instruction::Operate(operation) => Some((&operation.verb, Some(plan))),
+            _ => None,
+        })
     });
     let any = ANY.to_string();
     // Parameters of programs and recipes, which may be keys.
@@ -117,7 +118,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
         let names = key.names();
         !names.is_empty() && names.iter().all(|name| given.iter().any(|(given, _)| given == name))
     };
-    for verb in scenario.setup.iter().map(|setup| &setup.verb).chain(operations) {
+    for (verb, plan) in scenario.setup.iter().map(|setup| (&setup.verb, None)).chain(operations) {
         let (keys, values): (Vec<&Template>, Vec<&Template>) = match verb {
             PlannedVerb::Redis(of) => {
                 let name = of[0].pattern().to_ascii_uppercase();
@@ -138,7 +139,10 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
                 let keys = keys.filter(|key| makes || key.pattern() != any);
                 (keys.collect(), call.operands("DATA").chain(call.operands("VALUE")).collect())
             }
-            PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),
+            PlannedVerb::Flock { path, .. } => {
+                words.extend(plan.map(|plan| plan.filled(path)).filter(|path| *path != any));
+                continue;
+            }
             _ => continue,
         };
         // A parameter that is a number is no key.

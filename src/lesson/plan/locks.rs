@@ -9,9 +9,10 @@ use super::{
         expr::Template,
         model::Params,
     },
-    Instruction, Scenario, number,
+    Condition, Instruction, Scenario, number,
     program::Program,
     story::Roster,
+    types::nearly,
 };
 use crate::{
     log::{ANY, Belief, Limit, LockInfo, stands_for},
@@ -186,7 +187,7 @@ const ALMOST_THE_SAME: f64 = 0.9;
 pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
     let programs = || scenario.actors.iter().map(|plan| &plan.program);
     if programs().any(|program| program.outside) {
-        return Ok(());
+        return check_printed(scenario);
     }
     let held: BTreeSet<String> = programs().flat_map(|program| locks_of(program, Belief::holds)).collect();
     for program in programs() {
@@ -222,6 +223,31 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
                 let message = both!("nobody ever holds `{lock}`", "从没有谁持有 `{lock}`");
                 return Err(Mistake::new(path, message).help(did_you_mean(near)));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a lock of an external program that nothing else names, if its name is almost that of a lock that others name.
+fn check_printed(scenario: &Scenario) -> Result<(), Mistake> {
+    let own = scenario.actors.iter().filter(|plan| !plan.program.outside);
+    let mut others: BTreeSet<&str> = own.flat_map(|plan| &plan.program.locks).map(String::as_str).collect();
+    others.extend(scenario.claims.iter().filter_map(|claim| match &claim.condition {
+        Condition::Overlap(lock) | Condition::Exclusive(lock) => Some(lock.as_str()),
+        Condition::That { .. } => None,
+    }));
+    for client in scenario.clients.iter().filter(|client| client.exec.is_some()) {
+        let Some(plan) = scenario.loaded.lesson.clients.get(&client.name) else { continue };
+        let Some(n) = plan.locks.iter().position(|lock| !others.contains(lock.as_str())) else { continue };
+        let lock = &plan.locks[n];
+        let unprinted = others.iter().copied().filter(|known| !plan.locks.iter().any(|own| own == known));
+        if let Some(near) = nearly(lock, unprinted) {
+            let path = Path::root().key("clients").key(&client.name).key("locks").index(n);
+            let message = both!(
+                "nothing else in this lesson names the lock `{lock}`",
+                "这节课里别处都没有提到锁 `{lock}`"
+            );
+            return Err(Mistake::new(&path, message).help(did_you_mean(near)));
         }
     }
     Ok(())

@@ -65,7 +65,7 @@ use super::{
     invariant::{Invariant, Never},
 };
 use crate::{
-    log::LockInfo,
+    log::{LockInfo, Product},
     text::{Text, both},
 };
 
@@ -228,10 +228,9 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(groups::check))
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
-                .and_then(|()| scenarios.iter().try_for_each(order::check))
                 .and_then(|()| scenarios.iter().try_for_each(blocked::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
-                .and_then(|()| scenarios.iter().try_for_each(order::check_questions))
+                .and_then(|()| order::check_questions(&scenarios))
                 .and_then(|()| scenarios.iter().try_for_each(znodes::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
@@ -399,22 +398,17 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
-    if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
-        return Err(Mistake::new(
-            &at.key("lab"),
-            both!("this lab cannot give the lesson's `metrics`", "这个 lab 给不出本课的 `metrics`"),
-        )
-        .help(both!(
-            "servers of another product count other things: make it a lesson of its own",
-            "别的产品的服务器统计的是别的计数器：请另写一节课"
-        )));
-    }
+    check_metrics(lesson, lab, &at)?;
     for (name, source) in &lesson.scripts {
         scripts::check(source, &root.key("scripts").key(name))?;
     }
     let mut programs = lesson.programs.clone();
     programs.extend(variant.programs.clone());
     let counted = locks::counted(lesson);
+    let param_path = |name: &str| {
+        let its = if variant.params.contains_key(name) { &at } else { &root };
+        its.key("params").key(name)
+    };
     let compiler = compile::Compiler {
         programs: &programs,
         replace: &variant.replace,
@@ -422,6 +416,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         scripts: &lesson.scripts,
         recipes: &loaded.recipes,
         params: &params,
+        param_path: &param_path,
         counted: &counted,
         holes: lesson.kata.as_ref().map(|kata| &kata.programs),
         lab,
@@ -472,10 +467,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         explored::check_wanted(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
     }
     let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
-    let of_lesson = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
-    let own = [("title", &variant.title), ("lesson", &variant.lesson)];
-    let mut texts = own.map(|text| (&at, text)).into_iter().chain(of_lesson.map(|text| (&root, text)));
-    texts.try_for_each(|(at, (field, text))| roster.check_fixed_text(text, &at.key(field)))?;
+    check_fixed_texts(lesson, (variant, &at), &roster)?;
     Ok(Scenario {
         loaded: Arc::clone(loaded),
         variant: name.to_owned(),
@@ -489,6 +481,55 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         scope: Scope::new(constants::values(&params)),
         overrides: overrides.clone(),
     })
+}
+
+/// Checks the texts into which only parameters can be inserted.
+fn check_fixed_texts(
+    lesson: &Lesson,
+    (variant, at): (&Variant, &Path),
+    roster: &story::Roster<'_>,
+) -> Result<(), Mistake> {
+    let root = Path::root();
+    let of_lesson = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
+    let of_lesson = of_lesson.into_iter().chain(lesson.notes.iter().map(|notes| ("notes", notes)));
+    let own = [("title", &variant.title), ("lesson", &variant.lesson)];
+    let mut texts = own.map(|text| (at, text)).into_iter().chain(of_lesson.map(|text| (&root, text)));
+    texts.try_for_each(|(at, (field, text))| roster.check_fixed_text(text, &at.key(field)))
+}
+
+/// Checks that a variant's lab has the metrics, and their names: those of ZooKeeper begin with `zk_`, and no other server has such.
+fn check_metrics(lesson: &Lesson, lab: LabKind, at: &Path) -> Result<(), Mistake> {
+    if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
+        return Err(Mistake::new(
+            &at.key("lab"),
+            both!("this lab cannot give the lesson's `metrics`", "这个 lab 给不出本课的 `metrics`"),
+        )
+        .help(both!(
+            "servers of another product count other things: make it a lesson of its own",
+            "别的产品的服务器统计的是别的计数器：请另写一节课"
+        )));
+    }
+    let of_zookeeper = lesson.lab.product() == Product::Zookeeper;
+    for (n, name) in lesson.metrics.iter().enumerate() {
+        let path = Path::root().key("metrics").index(n);
+        if lesson.metrics[..n].contains(name) {
+            let message = both!("`{name}` is here twice", "`{name}` 写了两遍");
+            return Err(Mistake::new(&path, message).help(both!("leave one of both out", "两者去掉一个")));
+        }
+        if name.starts_with("zk_") != of_zookeeper {
+            let product = lesson.lab.product().traits().name;
+            let message = both!("{product} has no metric `{name}`", "{product} 没有 `{name}` 这个计数器");
+            return Err(Mistake::new(&path, message).help(if of_zookeeper {
+                both!("such as `zk_packets_sent`, a line of its `mntr`", "例如 `mntr` 里的 `zk_packets_sent`")
+            } else {
+                both!(
+                    "such as `total_commands_processed`, a field of Redis' `INFO`",
+                    "例如 Redis `INFO` 里的 `total_commands_processed`"
+                )
+            }));
+        }
+    }
+    Ok(())
 }
 
 fn check_numbers(lesson: &Lesson) -> Result<(), Mistake> {

@@ -1,4 +1,5 @@
-//! Checks that the moves of a story are possible in that order; a run would fail when it reaches a wrong one.
+//! Whether the moves of a story are possible in that order, and whether the replies that it asks for have come; a run
+//! would fail when it reaches a wrong one.
 
 use std::collections::BTreeSet;
 
@@ -8,77 +9,89 @@ use super::{
         expr::{Mentions, mentions::joined},
         model::Claim,
     },
-    Act, AskPlan, RightPlan, Scenario,
-    program::{Instruction, PlannedVerb, Program},
+    Act, AskPlan, AwaitPlan, PassPlan, PlannedMove, RightPlan, Scenario, StoryLine,
+    program::{Instruction, PlannedOperation, PlannedVerb, Program},
 };
 use crate::{log::ActorId, text::both};
 
-/// The operations that an actor may be at, as indices of instructions. Empty if its program has ended.
+/// The operations that an actor may be at, as indices of instructions. The number of instructions stands for the end.
 type Places = BTreeSet<usize>;
 
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    if scenario.loaded.lesson.kata.is_some() {
-        return Ok(());
+/// The operations that each actor may be at, line by line.
+pub(super) struct Positions<'s> {
+    scenario: &'s Scenario,
+    places: Vec<Places>,
+}
+
+impl<'s> Positions<'s> {
+    pub(super) fn new(scenario: &'s Scenario) -> Self {
+        let places = scenario.actors.iter().map(|plan| operations_from(&plan.program, [0])).collect();
+        Self { scenario, places }
     }
-    let program = |actor: ActorId| &scenario.actors[actor.0 as usize].program;
-    let mut places: Vec<Places> =
-        scenario.actors.iter().map(|plan| operations_from(&plan.program, [0])).collect();
-    for line in &scenario.story {
+
+    fn program(&self, actor: ActorId) -> &'s Program {
+        &self.scenario.actors[actor.0 as usize].program
+    }
+
+    /// The operations that may come next; `None` stands for the end of the program.
+    pub(super) fn next_of(&self, actor: ActorId) -> impl Iterator<Item = Option<&'s PlannedOperation>> {
+        let instructions = &self.program(actor).instructions;
+        self.places[actor.0 as usize].iter().map(|at| match instructions.get(*at) {
+            Some(Instruction::Operate(operation)) => Some(&**operation),
+            _ => None,
+        })
+    }
+
+    /// The actor's program is over.
+    pub(super) fn end(&mut self, actor: ActorId) {
+        self.places[actor.0 as usize] = [self.program(actor).instructions.len()].into();
+    }
+
+    /// Makes the moves of a line.
+    pub(super) fn take(&mut self, line: &StoryLine) -> Result<(), Mistake> {
         let moves = match &line.act {
             Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
             Act::Send(one) => std::slice::from_ref(one),
             Act::Finish(actors) => {
-                advance_freely(scenario, actors, &mut places);
-                continue;
+                advance_freely(self.scenario, actors, &mut self.places);
+                return Ok(());
             }
-            Act::Pass(pass) => {
-                advance_freely(scenario, &pass.moving, &mut places);
-                continue;
+            Act::Pass(PassPlan { moving, .. }) | Act::Await(AwaitPlan { moving, .. }) => {
+                advance_freely(self.scenario, moving, &mut self.places);
+                return Ok(());
             }
-            Act::Await(until) => {
-                advance_freely(scenario, &until.moving, &mut places);
-                continue;
-            }
-            Act::Say(_) | Act::Ask(_) | Act::Faults(_) => continue,
+            Act::Say(_) | Act::Ask(_) | Act::Faults(_) => return Ok(()),
         };
         for one in moves {
-            let program = program(one.actor);
+            let program = self.program(one.actor);
             if program.outside {
                 continue;
             }
-            let here = &mut places[one.actor.0 as usize];
-            let after = after_move(program, here, &one.label);
-            if after.is_none() {
-                let (name, label) = (&scenario.actors[one.actor.0 as usize].actor.name, &one.label);
-                let next: BTreeSet<&str> = here.iter().filter_map(|at| moves_at(program, *at)).collect();
-                let mistake = match next.iter().next() {
-                    None => Mistake::new(
-                        &line.path,
-                        both!("the program of {name} is over here", "到这里 {name} 的程序已经结束了"),
-                    )
-                    .help(both!("leave the move out", "请去掉这一步")),
-                    Some(first) => {
-                        let next =
-                            next.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
-                        Mistake::new(
-                            &line.path,
-                            both!(
-                                "{name} cannot make the move `{label}` here: next is {next}",
-                                "{name} 在这里不能做 `{label}`：下一步是 {next}"
-                            ),
-                        )
-                        .help(both!(
-                            "write `- move: {name}.{first}` before it",
-                            "请在前面写 `- move: {name}.{first}`"
-                        ))
-                    }
-                };
-                return Err(mistake);
-            }
-            *here = after.unwrap_or_default();
+            let here = &mut self.places[one.actor.0 as usize];
+            let Some(after) = after_move(program, here, &one.label) else {
+                let next = here.iter().filter_map(|at| moves_at(program, *at)).collect();
+                return Err(out_of_order(self.scenario, one, &next, &line.path));
+            };
+            *here = after;
         }
+        Ok(())
     }
-    Ok(())
+}
+
+/// The mistake of a move that is not next; `next` are the moves that may be.
+fn out_of_order(scenario: &Scenario, one: &PlannedMove, next: &BTreeSet<&str>, path: &Path) -> Mistake {
+    let (name, label) = (&scenario.actors[one.actor.0 as usize].actor.name, &one.label);
+    let Some(first) = next.first() else {
+        let message = both!("the program of {name} is over here", "到这里 {name} 的程序已经结束了");
+        return Mistake::new(path, message).help(both!("leave the move out", "请去掉这一步"));
+    };
+    let next = next.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+    let message = both!(
+        "{name} cannot make the move `{label}` here: next is {next}",
+        "{name} 在这里不能做 `{label}`：下一步是 {next}"
+    );
+    Mistake::new(path, message)
+        .help(both!("write `- move: {name}.{first}` before it", "请在前面写 `- move: {name}.{first}`"))
 }
 
 /// The moves that a story has made up to a line.
@@ -158,36 +171,54 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Refuses a question that no choice can answer when it is decided, because the replies in its conditions come later.
-pub(crate) fn check_questions(scenario: &Scenario) -> Result<(), Mistake> {
-    let mut made = MovesMade::default();
-    let mut open: Vec<(&AskPlan, &Path, u32)> = Vec::new();
-    for line in &scenario.story {
-        made.take(&line.act);
-        if let Act::Ask(ask) = &line.act {
-            open.push((ask, &line.path, ask.after));
-        }
-        if !line.act.is_step() {
-            continue;
-        }
-        for (ask, path, left) in &mut open {
-            *left -= 1;
-            if *left == 0 {
-                check_question(scenario, ask, path, &made)?;
+/// A condition of a choice: the place of its question, and the choice.
+type Condition<'s> = (&'s Path, usize);
+
+/// Refuses a question that no choice can answer when it is decided, because the replies in its conditions come later,
+/// and a choice for which that is so in every variant.
+pub(crate) fn check_questions(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let mut early: Vec<(Condition<'_>, String, u32)> = Vec::new();
+    let mut decided: Vec<Condition<'_>> = Vec::new();
+    for scenario in scenarios {
+        let mut made = MovesMade::default();
+        let mut open: Vec<(&AskPlan, &Path, u32)> = Vec::new();
+        for line in &scenario.story {
+            made.take(&line.act);
+            if let Act::Ask(ask) = &line.act {
+                open.push((ask, &line.path, ask.after));
             }
+            if !line.act.is_step() {
+                continue;
+            }
+            for (ask, path, left) in &mut open {
+                *left -= 1;
+                if *left > 0 {
+                    continue;
+                }
+                let asked = check_question(scenario, ask, path, &made)?;
+                for (n, missing) in asked {
+                    match missing {
+                        Some(name) => early.push(((path, n), name, ask.after)),
+                        None => decided.push((path, n)),
+                    }
+                }
+            }
+            open.retain(|(.., left)| *left > 0);
         }
-        open.retain(|(.., left)| *left > 0);
     }
-    Ok(())
+    match early.into_iter().find(|(condition, ..)| !decided.contains(condition)) {
+        Some(((path, n), name, steps)) => Err(asked_early(path, n, &name, steps)),
+        None => Ok(()),
+    }
 }
 
+/// Returns each condition with the first reply in it that has not come yet.
 fn check_question(
     scenario: &Scenario,
     ask: &AskPlan,
     path: &Path,
     made: &MovesMade<'_>,
-) -> Result<(), Mistake> {
-    // The first reply in an expression that has not come yet.
+) -> Result<Vec<(usize, Option<String>)>, Mistake> {
     let missing = |source: &str| {
         if ["defined", "default", " or ", "not "].iter().any(|word| source.contains(word)) {
             return None;
@@ -204,30 +235,34 @@ fn check_question(
             is_missing.then(|| format!("{}.{label}", plan.actor.name))
         })
     };
-    let mut first = None;
-    for (n, choice) in ask.choices.iter().enumerate() {
-        match &choice.right {
-            RightPlan::Never => {}
-            RightPlan::Always => return Ok(()),
-            RightPlan::When(right) => match missing(right.source()) {
-                None => return Ok(()),
-                Some(name) => {
-                    first.get_or_insert((n, name));
-                }
-            },
+    let choices = ask.choices.iter().enumerate();
+    let asked: Vec<(usize, Option<String>)> = choices
+        .filter_map(|(n, choice)| match &choice.right {
+            RightPlan::When(right) => Some((n, missing(right.source()))),
+            RightPlan::Never | RightPlan::Always => None,
+        })
+        .collect();
+    let always = ask.choices.iter().any(|choice| matches!(choice.right, RightPlan::Always));
+    match &asked[..] {
+        [(n, Some(name)), rest @ ..] if !always && rest.iter().all(|(_, missing)| missing.is_some()) => {
+            Err(asked_early(path, *n, name, ask.after))
         }
+        _ => Ok(asked),
     }
-    let Some((n, name)) = first else { return Ok(()) };
-    let steps = ask.after;
+}
+
+fn asked_early(path: &Path, choice: usize, name: &str, steps: u32) -> Mistake {
+    let s = if steps == 1 { "" } else { "s" };
     let message = both!(
-        "`{name}` has no reply yet when this question is decided, {steps} steps later",
+        "`{name}` has no reply yet when this question is decided, {steps} step{s} later",
         "再过 {steps} 步见分晓时，`{name}` 还没有回复"
     );
-    let at = path.key("ask").key("choices").index(n).key("right");
-    Err(Mistake::new(&at, message).help(both!(
-        "give the question a greater `after`, which counts every move of a list, or ask for a reply that is there by then",
-        "请把 `after` 写大一些（列表里的每一步都算），或者改用那时已有的回复"
-    )))
+    let at = path.key("ask").key("choices").index(choice).key("right");
+    Mistake::new(&at, message).help(both!(
+        "give the question a greater `after`, which counts every move of a list, or ask for a reply that is there by then; a \
+         choice that is never right has no `right`",
+        "请把 `after` 写大一些（列表里的每一步都算），或者改用那时已有的回复；永远不对的选项不用写 `right`"
+    ))
 }
 
 /// Adds every operation that actors may reach when they move by themselves.
@@ -275,7 +310,7 @@ pub(crate) fn operations_from(program: &Program, from: impl IntoIterator<Item = 
             continue;
         }
         match program.instructions.get(at) {
-            None | Some(Instruction::Stop) => {}
+            None | Some(Instruction::Stop) => drop(found.insert(program.instructions.len())),
             Some(Instruction::Operate(operation)) => {
                 found.insert(at);
                 if matches!(operation.verb, PlannedVerb::Wait(_)) {

@@ -135,8 +135,8 @@ pub struct Program {
     pub locks_files: bool,
     /// Whether this stands for an external program, which has no instructions here.
     pub outside: bool,
-    /// Expressions that read columns of rows, with their paths.
-    pub asked_rows: Vec<(String, Path)>,
+    /// Expressions that read columns of rows or messages, with their paths.
+    pub asked: Vec<(String, Path)>,
     /// Mistakes that `check` reports although a run goes on with them.
     pub doubts: Vec<Mistake>,
     /// Whether the program sees a lost reply as `'Lost'`, as claims do. In `format: 1` it sees `none`.
@@ -200,6 +200,28 @@ impl Program {
             }
         });
         each.collect()
+    }
+
+    /// Whether every way from the beginning to the instruction `to` leads over the instruction `over`.
+    pub(crate) fn passes(&self, over: usize, to: usize) -> bool {
+        let (mut open, mut seen) = (vec![0], BTreeSet::new());
+        while let Some(at) = open.pop() {
+            if at == to && at != over {
+                return false;
+            }
+            if at == over || !seen.insert(at) {
+                continue;
+            }
+            match self.instructions.get(at) {
+                None | Some(Instruction::Stop) => {}
+                Some(Instruction::Jump { to }) => open.push(*to),
+                Some(Instruction::JumpUnless { to, .. } | Instruction::RepeatNext { exit: to, .. }) => {
+                    open.extend([*to, at + 1]);
+                }
+                Some(_) => open.push(at + 1),
+            }
+        }
+        over != to
     }
 
     fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {

@@ -140,5 +140,5 @@ fn check_label(label: &str, plan: &ActorPlan, path: &Path) -> Result<(), Mistake
         return Ok(());
     }
     let (known, name) = (plan.program.labels.iter().map(String::as_str), &plan.actor.name);
-    Err(Mistake::unknown(path, both!("move of {name}", " {name} 的操作"), label, known))
+    Err(Mistake::unknown(path, both!("move of {name}", "操作（{name} 的程序里）"), label, known))
 }

@@ -7,8 +7,9 @@ use std::{
 };
 
 use sqlparser::ast::{
-    CharacterLength, ColumnDef, ColumnOption, CreateTable, DataType, Expr, Insert, Select, SelectItem,
-    SetExpr, Statement, TableConstraint, TableFactor, TableObject, UnaryOperator, Value, visit_expressions,
+    CharacterLength, ColumnDef, ColumnOption, CreateTable, DataType, Expr, Insert, ObjectName, Select,
+    SelectItem, SetExpr, Statement, TableConstraint, TableFactor, TableObject, UnaryOperator, Value,
+    visit_expressions,
 };
 
 use super::{
@@ -53,6 +54,8 @@ struct Table {
     primary: Option<usize>,
     /// The columns of each unique key, by index.
     unique: Vec<Vec<usize>>,
+    /// Whether its rows are numbered from 1 on, if at all.
+    from_one: bool,
 }
 
 /// The value that a statement gives a column, as far as it is literal.
@@ -90,14 +93,16 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     let mut there = BTreeSet::new();
-    let removes = sent.iter().any(|statement| {
-        let mut words = tables::words(&statement.text);
-        !statement.in_setup
-            && !words
-                .next()
-                .is_some_and(|word| has_word("SELECT INSERT BEGIN START COMMIT", &word.to_ascii_uppercase()))
-    });
+    // The number of the next row of each table that numbers its rows.
+    let mut next: HashMap<String, i64> = HashMap::new();
+    let mut counts = true;
     for statement in sent.iter().filter(|statement| !statement.copes) {
+        let first = tables::words(&statement.text).next().unwrap_or_default().to_ascii_uppercase();
+        if statement.in_setup && has_word("DELETE UPDATE REPLACE TRUNCATE DROP ALTER", &first) {
+            // From here on it is not known which rows and numbers there are.
+            there.clear();
+            counts = false;
+        }
         let Ok(Some(Statement::Insert(insert))) = read(&statement.text) else { continue };
         let TableObject::TableName(name) = &insert.table else { continue };
         let name = last_of(name);
@@ -106,14 +111,18 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             continue;
         }
         let wrong = |(message, help): Wrong| Mistake::new(&statement.path, message).help(help);
-        let rows = rows(&insert, table).map_err(wrong)?;
+        let mut rows = rows(&insert, table).map_err(wrong)?;
         for (columns, row) in &rows {
             of_row((&name, table), columns, row).map_or(Ok(()), |found| Err(wrong(found)))?;
         }
         // The order of programs is not known, and a row may be deleted or replaced, so duplicates are checked in the
         // setup only.
         if statement.in_setup && !insert.replace_into && insert.on.is_none() {
-            for row in &rows {
+            for row in &mut rows {
+                if counts {
+                    table.number(row, next.entry(name.clone()).or_insert(1));
+                }
+                let row = &*row;
                 of_key((&name, table), row, &mut there).map_or(Ok(()), |found| Err(wrong(found)))?;
             }
         }
@@ -122,7 +131,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             && !statement.conditional
             && !insert.replace_into
             && insert.on.is_none()
-            && !removes
+            && !sent.iter().any(|other| !other.in_setup && may_remove(other, &name, table))
         {
             for row in &rows {
                 of_key((&name, table), row, &mut there.clone()).map_or(Ok(()), |found| Err(wrong(found)))?;
@@ -130,6 +139,28 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// Whether a statement may remove a row of a table, or change its keys.
+fn may_remove(statement: &Sent, name: &str, table: &Table) -> bool {
+    let is_of = |other: &ObjectName| last_of(other) == name;
+    match read(&statement.text) {
+        Ok(Some(Statement::Insert(insert))) => match &insert.table {
+            TableObject::TableName(other) => is_of(other) && (insert.replace_into || insert.on.is_some()),
+            _ => true,
+        },
+        Ok(Some(Statement::Update(update))) => {
+            let keys: Vec<&str> =
+                table.unique.iter().flatten().map(|column| table.columns[*column].name.as_str()).collect();
+            let mut assigned = update.assignments.iter().flat_map(|one| targets(&one.target));
+            assigned.any(|column| keys.contains(&column.as_str()))
+        }
+        _ => {
+            let mut words = tables::words(&statement.text);
+            let first = words.next().map(str::to_ascii_uppercase).unwrap_or_default();
+            !has_word("SELECT INSERT BEGIN START COMMIT ROLLBACK SAVEPOINT SET", &first)
+        }
+    }
 }
 
 /// The tables of a lesson; `None` for a table whose definition is not known.
@@ -467,6 +498,26 @@ fn kind(data_type: &DataType) -> Kind {
 }
 
 impl Table {
+    /// Gives a row of the setup the number that the server gives it, and counts on.
+    fn number(&self, (columns, row): &mut Row, next: &mut i64) {
+        let Some(place) = self.columns.iter().position(|column| column.counts_itself && self.from_one) else {
+            return;
+        };
+        let at = columns.iter().position(|column| *column == place);
+        match at.map(|at| &row[at]) {
+            None => {
+                columns.push(place);
+                row.push(Given::Number(next.to_string()));
+                *next += 1;
+            }
+            Some(Given::Number(number)) => {
+                *next = number.parse().map_or(*next, |number: i64| number + 1).max(*next);
+            }
+            // The server numbers the row, and its number is not told here.
+            Some(_) => *next += 1,
+        }
+    }
+
     fn of(created: &CreateTable) -> Option<Self> {
         if created.query.is_some() || created.columns.is_empty() {
             return None;
@@ -512,7 +563,8 @@ impl Table {
             .filter(|(unique, _)| *unique)
             .filter_map(|(_, key)| key.iter().map(place).collect::<Option<Vec<_>>>())
             .collect();
-        Some(Self { columns, primary, unique })
+        let from_one = !created.to_string().replace(' ', "").to_ascii_uppercase().contains("AUTO_INCREMENT=");
+        Some(Self { columns, primary, unique, from_one })
     }
 }
 

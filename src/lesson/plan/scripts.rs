@@ -11,11 +11,7 @@ use crate::text::{Text, both};
 
 /// Checks a script's syntax and the commands that it sends.
 pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
-    let place = |mistake: Mistake, at: usize| {
-        let before = source.get(..at).unwrap_or(source);
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        Mistake { span: MistakeSpan::Within(before.matches('\n').count() + 1, column), ..mistake }
-    };
+    let place = |mistake: Mistake, at: usize| Mistake { span: MistakeSpan::at(source, at), ..mistake };
     let lua = lua::read(source).map_err(|wrong| {
         let message = wrong.message;
         let message = if wrong.runs {
@@ -52,9 +48,7 @@ pub(crate) fn asks_for_nil(source: &str, path: &Path) -> Option<Mistake> {
             }) else {
                 continue;
             };
-            let before = &source[..found];
-            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-            let span = MistakeSpan::Within(before.matches('\n').count() + 1, column);
+            let span = MistakeSpan::at(source, found);
             let message = both!(
                 "`{asked}`: where there is nothing, `redis.call` gives `false` in Lua, never `nil`",
                 "`{asked}`：键不存在时，`redis.call` 在 Lua 里返回 `false`，不会是 `nil`"
@@ -178,11 +172,9 @@ pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usi
 /// Reports errors that Lua's syntax allows and that occur only when the server runs the script, such as `redis:call`
 /// and a text that is compared with a number.
 pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
-    let place = |at: usize, message: Text, help: Text| {
-        let before = &source[..at];
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        let span = MistakeSpan::Within(before.matches('\n').count() + 1, column);
-        Mistake { span, ..Mistake::new(path, message).help(help) }
+    let place = |at: usize, message: Text, help: Text| Mistake {
+        span: MistakeSpan::at(source, at),
+        ..Mistake::new(path, message).help(help)
     };
     if let Some(at) = source.find("redis:call").or_else(|| source.find("redis:pcall")) {
         return Some(place(

@@ -33,7 +33,7 @@ use super::{
     },
     Act, ActorPlan, PlannedOperation, PlannedVerb, Scenario,
     program::Instruction,
-    rows, tables,
+    rows, tables, types,
 };
 use crate::{
     log::{ANY, Product},
@@ -639,6 +639,29 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text
             return Some((message, help));
         };
         let Some(columns) = columns else { continue };
+        if let Some((row, column)) = key.rsplit_once('/').filter(|(row, _)| row.contains('/'))
+            && columns.contains(&column.to_ascii_lowercase())
+        {
+            return Some((
+                both!(
+                    "`{key}` is no row: a row is named by its table and its primary key",
+                    "`{key}` 不是行：行的名字是表名加主键"
+                ),
+                both!("write `value('{row}').{column}`", "请写 `value('{row}').{column}`"),
+            ));
+        }
+        if let Some(column) = columns.last().filter(|_| types::is_whole(source, &key)) {
+            return Some((
+                both!(
+                    "a row has columns: `value('{key}')` is all of them",
+                    "一行有多列：`value('{key}')` 是整行"
+                ),
+                both!(
+                    "ask for one of them: `value('{key}').{column}`",
+                    "请取其中一列：`value('{key}').{column}`"
+                ),
+            ));
+        }
         let asked = source.match_indices(&key).find_map(|(at, key)| {
             let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
             let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());

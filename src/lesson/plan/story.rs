@@ -173,8 +173,12 @@ impl Roster<'_> {
                 let plan = &self.actors[actor.0 as usize];
                 if !plan.program.labels.contains(label) {
                     let (name, known) = (&plan.actor.name, plan.program.labels.iter().map(String::as_str));
-                    let mistake =
-                        Mistake::unknown(path, both!("move of {name}", " {name} 的操作"), label, known);
+                    let mistake = Mistake::unknown(
+                        path,
+                        both!("move of {name}", "操作（{name} 的程序里）"),
+                        label,
+                        known,
+                    );
                     // `A.acquire`, where the client's threads have names.
                     let has_it = |other: &&ActorPlan| {
                         other.actor.client == plan.actor.client && other.program.labels.contains(label)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        error::{Mistake, Path, did_you_mean},
+        error::{Mistake, MistakeSpan, Path, did_you_mean},
         expr::{Mentions, Template},
         has_word,
     },
@@ -64,7 +64,8 @@ struct Use {
     given_at: Option<Path>,
     command: String,
     copes: bool,
-    scripted: bool,
+    /// The script that uses it, and the place in its text.
+    script: Option<(String, MistakeSpan)>,
 }
 
 fn of_type(command: &str) -> Option<(usize, bool)> {
@@ -90,8 +91,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     for (verb, path, allow, frames) in setup.chain(operations) {
         let copes = allow.iter().any(|code| code == "WRONGTYPE" || code == "ERR");
-        let scripted = matches!(verb, PlannedVerb::Script { .. });
-        let mut note = |key: &Template, command: String, path: Option<Path>| {
+        let mut note = |key: &Template, command: String, path: Option<Path>, script| {
             let of_type = of_type(&command);
             let names = key.names();
             // A parameter that is a number is no key.
@@ -100,7 +100,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
                 return;
             }
             let (key, given_at) = resolve_key(key, &frames);
-            found.entry(key).or_default().push(Use { of_type, path, given_at, command, copes, scripted });
+            found.entry(key).or_default().push(Use { of_type, path, given_at, command, copes, script });
         };
         match verb {
             PlannedVerb::Redis(words) => {
@@ -112,20 +112,21 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
                 let first = words.iter().position(|word| word.pattern().eq_ignore_ascii_case("STREAMS"));
                 let first = first.filter(|_| has_word("XREAD XREADGROUP", &command)).map_or(1, |at| at + 1);
                 for key in words[first..].iter().take(if of_one_key { 1 } else { words.len() }) {
-                    note(key, command.clone(), path.clone());
+                    note(key, command.clone(), path.clone(), None);
                 }
                 // A key that expires may get another type.
                 let ends = words
                     .iter()
                     .any(|word| has_word("EX PX EXAT PXAT", &word.pattern().to_ascii_uppercase()));
                 if ends && let Some(key) = words.get(1) {
-                    note(key, "EXPIRE".to_owned(), path);
+                    note(key, "EXPIRE".to_owned(), path, None);
                 }
             }
-            PlannedVerb::Script { source, keys, .. } => {
+            PlannedVerb::Script { name, source, keys, .. } => {
                 for (n, key) in keys.iter().enumerate() {
-                    for command in in_script(source, n + 1) {
-                        note(key, command, path.clone());
+                    for (command, at) in in_script(source, n + 1) {
+                        let script = Some((name.clone(), MistakeSpan::at(source, at)));
+                        note(key, command, path.clone(), script);
                     }
                 }
             }
@@ -151,22 +152,30 @@ fn resolve_key(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
     }
 }
 
-/// The commands of a script that have one of its keys as their first argument; an empty name stands for any other use.
-fn in_script(source: &str, n: usize) -> Vec<String> {
+/// The commands of a script that have one of its keys as their first argument, with their places; an empty name stands
+/// for any other use.
+fn in_script(source: &str, n: usize) -> Vec<(String, usize)> {
     let key = format!("KEYS[{n}]");
-    let source: String = source.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
-    let sent = source.match_indices(&key).map(|(at, _)| {
-        let before = source[..at].trim_end().strip_suffix(',')?.trim_end();
+    // Without comments, and with every place where it was.
+    let bare: String = source
+        .split_inclusive('\n')
+        .map(|line| {
+            let code = line.split("--").next().unwrap_or_default();
+            code.to_owned() + &" ".repeat(line.len() - code.len())
+        })
+        .collect();
+    let sent = bare.match_indices(&key).map(|(at, _)| {
+        let before = bare[..at].trim_end().strip_suffix(',')?.trim_end();
         let before = before.strip_suffix(['\'', '"'])?;
         let (rest, command) = before.rsplit_once(['\'', '"'])?;
-        rest.trim_end().ends_with("call(").then(|| command.to_ascii_uppercase())
+        rest.trim_end().ends_with("call(").then(|| (command.to_ascii_uppercase(), rest.len() + 1))
     });
-    let mut sent: Vec<String> = sent.map(Option::unwrap_or_default).collect();
-    let computed = source.match_indices("KEYS").any(|(at, _)| {
-        !source[at + 4..].strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    let mut sent: Vec<(String, usize)> = sent.map(Option::unwrap_or_default).collect();
+    let computed = bare.match_indices("KEYS").any(|(at, _)| {
+        !bare[at + 4..].strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     });
     if computed {
-        sent.push(String::new());
+        sent.push((String::new(), 0));
     }
     sent
 }
@@ -202,16 +211,47 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 "`{key}` 里是{zh}，而 `{command}` 用于别的类型，服务器会回复 WRONGTYPE"
             );
             let some = writes.split(' ').chain(reads.split(' ')).take(6).collect::<Vec<_>>().join(", ");
-            return Err(
-                Mistake::new(path, message).help(both!("commands for it: {some}", "可用的命令：{some}"))
-            );
+            let own = &scenario.loaded.lesson.scripts;
+            let (path, span) = match &wrong.script {
+                Some((name, span)) if own.contains_key(name) => {
+                    (&Path::root().key("scripts").key(name), *span)
+                }
+                _ => (path, MistakeSpan::Value),
+            };
+            let mistake = Mistake { span, ..Mistake::new(path, message) };
+            return Err(mistake.help(both!("commands for it: {some}", "可用的命令：{some}")));
         }
         check_name(key, uses, &found, scenario.loaded.source.text())?;
     }
     check_awaited(scenario, &found)?;
     check_fields(scenario, &found)?;
     check_swapped(scenario, &found)?;
+    check_functions(scenario)?;
     check_etcd(scenario)
+}
+
+/// Reports the call of a function when no command loads any: a server of the lab begins without functions.
+fn check_functions(scenario: &Scenario) -> Result<(), Mistake> {
+    let loads = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Redis(words) if words[0].pattern().eq_ignore_ascii_case("FUNCTION"));
+    if sent(scenario).any(|(verb, _)| loads(verb)) {
+        return Ok(());
+    }
+    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
+    for (operation, _) in operations {
+        let (PlannedVerb::Redis(words), Some(path)) = (&operation.verb, &operation.path) else { continue };
+        let command = words[0].pattern().to_ascii_uppercase();
+        if has_word("FCALL FCALL_RO", &command) && operation.allow.is_empty() {
+            let message = both!(
+                "`{command}` calls a function of the server, and no command loads one",
+                "`{command}` 调用服务器上的函数，而没有命令加载过函数"
+            );
+            return Err(Mistake::new(&path.key("redis"), message).help(both!(
+                "write `FUNCTION LOAD` into the setup, or a script: `script: NAME`",
+                "请在 setup 里写 `FUNCTION LOAD`，或者改用脚本：`script: 名字`"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Reports a key that nobody writes if the command has a written key where a value belongs, because the two are
@@ -235,8 +275,9 @@ fn check_swapped(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
                 (key, if reads { values } else { &[] }, command)
             }
             PlannedVerb::Script { name, source, keys, args } => {
-                let writes =
-                    |command: String| command.is_empty() || of_type(&command).is_some_and(|(_, makes)| makes);
+                let writes = |(command, _): (String, usize)| {
+                    command.is_empty() || of_type(&command).is_some_and(|(_, makes)| makes)
+                };
                 let [key] = &keys[..] else { continue };
                 let only_reads = !in_script(source, 1).into_iter().any(writes);
                 (key, if only_reads { &args[..] } else { &[] }, name.clone())
@@ -342,7 +383,7 @@ fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Resu
         written.extend(rest.iter().step_by(every).map(|field| (key.clone(), field.pattern())));
     }
     let is_open = |key: &str| {
-        let is_scripted = found.get(key).is_some_and(|uses| uses.iter().any(|known| known.scripted));
+        let is_scripted = found.get(key).is_some_and(|uses| uses.iter().any(|known| known.script.is_some()));
         let mut others = found.keys().filter(|known| known.contains(ANY));
         is_scripted || key.contains(ANY) || others.any(|known| stands_for(known, key))
     };
@@ -417,7 +458,9 @@ fn misspelt<'k>(key: &str, written: impl Iterator<Item = &'k str>, path: &Path) 
     })
 }
 
-fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+/// The written name that a name almost is: in another case of letters, with or without an `s`, or with one letter changed
+/// inside it. `lock:1` and `lock:2` are two names.
+pub(super) fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let stem = |name: &str| name.chars().take(name.chars().count().saturating_sub(1)).collect::<String>();
     let is_near = |known: &&str| {
         if known.eq_ignore_ascii_case(key)
@@ -488,6 +531,7 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
             _ => {}
         }
     }
+    check_prefixes(scenario, &written)?;
     let is_written = |key: &str| written.iter().any(|known| stands_for(known, key));
     // `locks/A`, while others write `lock/…`.
     let within: BTreeSet<&str> =
@@ -503,6 +547,31 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
                 let near = format!("{near}/{name}");
                 return Err(Mistake::new(&path.key("etcd"), message).help(did_you_mean(&near)));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Reports a `before` of keys that nobody writes: it would always find that nobody is before.
+fn check_prefixes(scenario: &Scenario, written: &BTreeSet<String>) -> Result<(), Mistake> {
+    for (verb, path) in sent(scenario) {
+        let (PlannedVerb::Call(call), Some(path)) = (verb, path) else { continue };
+        let prefix = call.operands("PREFIX").next().filter(|prefix| prefix.is_literal());
+        let Some(prefix) = prefix.filter(|_| call.name() == "before").map(Template::pattern) else {
+            continue;
+        };
+        let may_begin = |known: &String| match known.split_once(ANY) {
+            Some((begins, _)) => begins.starts_with(&prefix) || prefix.starts_with(begins),
+            None => known.starts_with(&prefix),
+        };
+        if !written.iter().any(may_begin) {
+            let message = both!(
+                "no command ever writes a key that begins with `{prefix}`",
+                "没有任何命令写过以 `{prefix}` 开头的键"
+            );
+            let known = written.iter().map(|known| known.replace(ANY, "…")).collect::<Vec<_>>().join("`, `");
+            return Err(Mistake::new(&path.key("etcd"), message)
+                .help(both!("written here: `{known}`", "这里写过的有：`{known}`")));
         }
     }
     Ok(())
@@ -544,7 +613,7 @@ pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
 }
 
 /// Whether the whole `value()` of a key is compared, counted or searched. Tests for nil do not count.
-fn is_whole(source: &str, key: &str) -> bool {
+pub(super) fn is_whole(source: &str, key: &str) -> bool {
     ['\'', '"'].into_iter().any(|quote| {
         let call = format!("value({quote}{key}{quote})");
         source.match_indices(&call).any(|(at, _)| {

@@ -42,6 +42,7 @@ impl EmptyContext {
             scripts,
             recipes,
             params: &self.params,
+            param_path: &|name| Path::root().key("params").key(name),
             counted: &[],
             holes: None,
             lab: LabKind::of_every_product(),

@@ -8,7 +8,7 @@ use super::{
         expr::Template,
     },
     PlannedCall, PlannedVerb, Scenario,
-    program::Frame,
+    program::{Frame, Instruction},
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A call, the error codes that it allows, its place in the lesson, and the znode's path if known.
-type Made<'s> = (&'s PlannedCall, &'s [String], Path, Option<String>);
+type Made<'s> = (PlannedCall, &'s [String], Path, Option<String>);
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     if scenario.actors.iter().any(|plan| plan.program.outside) {
@@ -42,7 +42,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         let needed = match call.name() {
             "create" => parent(&path).to_owned(),
-            "get" | "set" | "ls" | "delete" => path,
+            "get" | "set" | "ls" | "delete" | "check" => path,
             _ => continue,
         };
         if needed.is_empty() || needed == "/" || needed.contains(ANY) || is_created(&needed) {
@@ -63,6 +63,64 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             did_you_mean,
         );
         return Err(Mistake::new(at, message).help(help));
+    }
+    check_children(scenario, &setup, &made)
+}
+
+/// Refuses to delete a znode whose child, which the setup or the same program has created, nobody ever deletes.
+fn check_children(scenario: &Scenario, setup: &[Made<'_>], made: &[Made<'_>]) -> Result<(), Mistake> {
+    let begins = |path: &str| path.split(ANY).next().unwrap_or_default().to_owned();
+    let all = || setup.iter().chain(made);
+    let stays = |child: &str| {
+        let goes = |(call, _, _, path): &Made<'_>| {
+            let path = path.as_deref().unwrap_or_default();
+            match call.name() {
+                "delete" => stands_for(path, child) || stands_for(child, path) || begins(path).is_empty(),
+                "create" => {
+                    let vanishes = ["-e", "-c", "-t"].iter().any(|flag| call.has_flag(flag));
+                    vanishes && (stands_for(path, child) || stands_for(child, path))
+                }
+                _ => false,
+            }
+        };
+        !all().any(goes)
+    };
+    let child_of = |(call, _, _, path): &Made<'_>, of: &str| {
+        let path = path.clone().filter(|path| call.name() == "create" && parent(path) == of)?;
+        let child = if call.has_flag("-s") { format!("{path}{ANY}") } else { path };
+        stays(&child).then_some(child)
+    };
+    let of_setup = |of: &str| setup.iter().find_map(|made| child_of(made, of));
+    for plan in &scenario.actors {
+        let calls = plan.program.instructions.iter().enumerate().filter_map(|(at, instruction)| {
+            let Instruction::Operate(operation) = instruction else { return None };
+            Some((at, operation, on_zookeeper(&operation.verb)?.parts()))
+        });
+        let calls: Vec<_> = calls.collect();
+        for (at, operation, parts) in &calls {
+            let (Some(place), [call]) = (&operation.path, &parts[..]) else { continue };
+            let path = call.operands("PATH").next().filter(|path| path.is_literal()).map(Template::pattern);
+            let Some(path) = path.filter(|_| call.name() == "delete") else { continue };
+            let before = calls.iter().filter(|(before, other, _)| {
+                other.allow.iter().all(|code| code == "NodeExists") && plan.program.passes(*before, *at)
+            });
+            let own = before
+                .flat_map(|(.., parts)| parts)
+                .find_map(|call| child_of(&(call.clone(), &[], Path::root(), path_of(call, &[])), &path));
+            if let Some(child) = own.or_else(|| of_setup(&path))
+                && !operation.allow.iter().any(|code| code == "NotEmpty")
+            {
+                let child = child.replace(ANY, "…");
+                let message = both!(
+                    "`{path}` has the child `{child}` here, and only a znode without children can be deleted",
+                    "这时 `{path}` 还有子节点 `{child}`，而有子节点的 znode 不能删除"
+                );
+                return Err(Mistake::new(&place.key("zk"), message).help(both!(
+                    "delete `{child}` before it, or let the operation `allow: [NotEmpty]`",
+                    "请先删除 `{child}`，或者在该操作里写 `allow: [NotEmpty]`"
+                )));
+            }
+        }
     }
     Ok(())
 }
@@ -88,7 +146,7 @@ fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
     let setup = scenario.setup.iter().enumerate();
     let setup = setup.filter_map(|(n, line)| {
         let call = on_zookeeper(&line.verb)?;
-        Some((call, &[][..], at.index(n).key("zk"), path_of(call, &[])))
+        Some((call, &[][..], at.index(n).key("zk"), Vec::new()))
     });
     let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
     let made = operations.filter_map(|(operation, frames)| {
@@ -97,9 +155,26 @@ fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
         let used = || frames.iter().rev().find_map(|(_, path)| path.map(|path| path.key("use")));
         let own = operation.path.as_ref().map(|path| path.key("zk"));
         let at = own.or_else(used).unwrap_or_else(Path::root);
-        Some((call, operation.allow.as_slice(), at, path_of(call, &frames)))
+        Some((call, operation.allow.as_slice(), at, frames))
     });
-    (setup.collect(), made.collect())
+    (setup.flat_map(parts).collect(), made.flat_map(parts).collect())
+}
+
+/// The calls of a `multi`, or the call itself. A `multi` that creates a znode and deletes it leaves none.
+fn parts<'s>((call, allow, at, frames): (&PlannedCall, &'s [String], Path, Vec<Frame<'_>>)) -> Vec<Made<'s>> {
+    let calls = call.parts().into_iter().map(|call| {
+        let path = path_of(&call, &frames);
+        (call, path)
+    });
+    let calls: Vec<(PlannedCall, Option<String>)> = calls.collect();
+    let stays = |n: usize| {
+        let (call, path) = &calls[n];
+        let deleted = |(other, of): &(PlannedCall, Option<String>)| other.name() == "delete" && of == path;
+        call.name() != "create" || call.has_flag("-s") || !calls[n + 1..].iter().any(deleted)
+    };
+    let gone: Vec<&Option<String>> = (0..calls.len()).filter(|n| !stays(*n)).map(|n| &calls[n].1).collect();
+    let kept = calls.iter().filter(|(_, path)| !gone.contains(&path));
+    kept.map(|(call, path)| (call.clone(), allow, at.clone(), path.clone())).collect()
 }
 
 /// Checks the setup, whose calls are made one after another on an empty server.
@@ -136,8 +211,6 @@ fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
                 }
             }
             "delete" => drop(there.remove(&path)),
-            // The effect of a `multi` is not analysed: the check ends here.
-            "multi" => return Ok(()),
             _ => {}
         }
     }
@@ -169,7 +242,6 @@ fn created_by((call, _, _, path): &Made<'_>) -> Vec<String> {
             let path = path.clone().unwrap_or_default();
             vec![if call.has_flag("-s") { format!("{path}{ANY}") } else { path }]
         }
-        "multi" => call.operands("CALL").map(Template::pattern).collect(),
         _ => Vec::new(),
     }
 }

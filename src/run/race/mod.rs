@@ -17,7 +17,7 @@ pub(crate) use race_outcomes::{Kind, MOST_EVENTS, RaceOutcomes};
 use crate::{
     clock::ClockKind,
     lesson::{Scenario, plan::Act},
-    log::Log,
+    log::{EventKind, Log},
     text::Text,
 };
 
@@ -74,6 +74,9 @@ pub struct RaceReport {
     pub info: RaceInfo,
     pub asked: u64,
     pub kept: RaceOutcomes,
+    /// The races in which a program met an error that it does not handle, and who met the first, with the error.
+    pub gave_up: u64,
+    pub first_error: Option<(String, Text)>,
     /// The lesson time of all races together.
     pub lesson: Duration,
     /// The real time, including starting and stopping the servers.
@@ -84,11 +87,20 @@ impl RaceReport {
     pub fn new(info: RaceInfo, asked: u64) -> Self {
         // The report needs no logs.
         let kept = RaceOutcomes::within(0);
-        Self { info, asked, kept, lesson: Duration::ZERO, wall: Duration::ZERO }
+        let (gave_up, first_error) = (0, None);
+        Self { info, asked, kept, gave_up, first_error, lesson: Duration::ZERO, wall: Duration::ZERO }
     }
 
     pub fn add(&mut self, race: Race) {
         self.lesson += race.lesson;
+        let mut errors = race.log.events().iter().filter_map(|event| match &event.kind {
+            EventKind::GaveUp { actor, why } => Some((*actor, why)),
+            _ => None,
+        });
+        if let Some((actor, why)) = errors.next() {
+            self.gave_up += 1;
+            self.first_error.get_or_insert_with(|| (race.log.name(actor).to_owned(), why.clone()));
+        }
         self.kept.add(race);
     }
 

@@ -123,6 +123,8 @@ impl Racer {
         let path = Path::root().key("programs");
         self.reset(seed, Rate::NORMAL, &path).await?;
         let director = &mut self.director;
+        // A program that meets an error which it does not handle ends there, and the race goes on.
+        director.left_story = true;
         let mut start = StartOrder::draw(director.actors.len(), seed);
         let began = director.clock.now();
         let (mut replies, mut moves, mut silent) = (0, 0, Instant::now());

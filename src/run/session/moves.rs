@@ -3,7 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{RunError, director::Director, harness::Arrived, pending::PendingOperation};
+use super::{
+    RunError, director::Director, harness::Arrived, pending::PendingOperation, supervision::ANSWERS_WITHIN,
+};
 use crate::{
     client::protocol::{Request, Response, Wire},
     clock::LessonTime,
@@ -15,7 +17,7 @@ use crate::{
             zookeeper::{RECONNECTED, SUSPENDED},
         },
     },
-    program::{Actors, Cause, Failure, Notification, Output, State},
+    program::{Actors, Cause, Failure, Notification, Output, SESSION, State},
     text::{Text, Words, both},
 };
 
@@ -62,6 +64,7 @@ impl Director {
         {
             self.pass_until(self.first_end(until), &[], path).await?;
         }
+        Box::pin(self.await_notification(turn.actor, path)).await?;
         let but = match self.actors[turn.actor].state() {
             State::Ready(operation) if operation.label == turn.label => return Ok(()),
             State::Ready(operation) => {
@@ -99,6 +102,34 @@ impl Director {
             _ => mistake,
         };
         Err(self.scenario.loaded.source.place(&mistake).into())
+    }
+
+    /// If the actor takes a notification, waits for one that the servers already owe it: it is on its way, or comes as
+    /// soon as the client, whose server has died, is connected to another one.
+    async fn await_notification(&mut self, actor: ActorId, path: &Path) -> Result<(), RunError> {
+        while matches!(self.actors[actor].state(), State::Taking { .. }) {
+            self.settle(path).await?;
+            let server = self.harness.server_of(actor, None).to_owned();
+            if !self.is_suspended(actor) || !self.harness.reachable(actor, &server) {
+                break;
+            }
+            match tokio::time::timeout(ANSWERS_WITHIN, self.harness.next()).await {
+                Ok(arrived) => self.handle(arrived?, path)?,
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the last news of an actor's session is that it has lost its connection.
+    fn is_suspended(&self, actor: ActorId) -> bool {
+        let news = self.log().events().iter().rev().find_map(|event| match &event.kind {
+            EventKind::Notified { actor: told, about, what, .. } if *told == actor && about == SESSION => {
+                Some(what == SUSPENDED)
+            }
+            _ => None,
+        });
+        news.unwrap_or_default()
     }
 
     /// Fails if the actor's process is frozen.
@@ -338,11 +369,13 @@ impl Director {
                 State::Outside { .. } if let Some(until) = self.actors[actor].waits_until() => {
                     self.pass_until(self.first_end(until), &[], path).await?;
                 }
-                State::InFlight { .. }
-                | State::Taking { .. }
-                | State::Outside { .. }
-                | State::Finished
-                | State::Dead => {
+                State::Taking { .. } => {
+                    self.await_notification(actor, path).await?;
+                    if matches!(self.actors[actor].state(), State::Taking { .. }) {
+                        return Ok(());
+                    }
+                }
+                State::InFlight { .. } | State::Outside { .. } | State::Finished | State::Dead => {
                     return Ok(());
                 }
             }

@@ -50,7 +50,7 @@ impl Limits {
 }
 
 /// The most real time that one line of a story may take when nobody watches.
-const LONGEST_LINE: Duration = Duration::from_mins(10);
+pub(crate) const LONGEST_LINE: Duration = Duration::from_mins(10);
 
 /// The lesson time after which a run makes no more leaps; see [`Director::leaps`].
 const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);

@@ -163,6 +163,7 @@ fn check_rest(name: &str, words: &[Option<String>]) -> Result<(), Text> {
             return Err(both!("`{name}` wants an end beside the start", "`{name}` 写了起点就要写终点"));
         }
         "GEOADD" => shapes::check_places(words)?,
+        "BITFIELD" => shapes::check_bitfield(words)?,
         "ZRANGE" => shapes::check_range(name, words)?,
         "CONFIG"
             if words.get(1).and_then(Option::as_deref).is_some_and(|sub| sub.eq_ignore_ascii_case("SET")) =>

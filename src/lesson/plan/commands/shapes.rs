@@ -226,6 +226,42 @@ pub(super) fn check_places(words: &[Option<String>]) -> Result<(), Text> {
     Ok(())
 }
 
+/// Checks the parts of a `BITFIELD`, each of which has its own number of words.
+pub(super) fn check_bitfield(words: &[Option<String>]) -> Result<(), Text> {
+    const PARTS: [(&str, usize, &str); 4] = [
+        ("GET", 2, "GET type offset"),
+        ("SET", 3, "SET type offset value"),
+        ("INCRBY", 3, "INCRBY type offset increment"),
+        ("OVERFLOW", 1, "OVERFLOW WRAP|SAT|FAIL"),
+    ];
+    let mut rest = words.get(2..).unwrap_or_default();
+    while let [first, after @ ..] = rest {
+        // A word that is known only at run time may be any part.
+        let Some(first) = first else { return Ok(()) };
+        let Some((_, count, form)) = PARTS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(first)) else {
+            let known = PARTS.map(|(name, ..)| name).join(", ");
+            return Err(both!(
+                "`BITFIELD` wants one of {known} here, and `{first}` is none",
+                "`BITFIELD` 在这里要写 {known} 之一，`{first}` 不是"
+            ));
+        };
+        if after.len() < *count {
+            return Err(both!("words are missing: `{form}`", "缺少参数：`{form}`"));
+        }
+        let is_type = |word: &str| {
+            word.strip_prefix(['i', 'u']).is_some_and(|bits| bits.parse::<u8>().is_ok_and(|bits| bits > 0))
+        };
+        if let Some(word) = after[0].as_deref().filter(|word| *count > 1 && !is_type(word)) {
+            return Err(both!(
+                "`{first}` wants a type such as `u8` or `i16`, and `{word}` is none",
+                "`{first}` 后面要写类型，例如 `u8` 或 `i16`，`{word}` 不是"
+            ));
+        }
+        rest = &after[*count..];
+    }
+    Ok(())
+}
+
 /// Checks the value that `CONFIG SET` gives a parameter.
 pub(super) fn check_parameter(name: &str, value: &str) -> Result<(), Text> {
     let name = name.to_ascii_lowercase();

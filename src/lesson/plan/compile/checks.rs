@@ -87,6 +87,11 @@ impl Draft<'_> {
                     },
                     did_you_mean,
                 );
+                let help = if about.contains(", ") {
+                    both!("several are a list: `[A, B]`", "要写多个请用列表：`[A, B]`")
+                } else {
+                    help
+                };
                 return self.doubt(
                     path,
                     both!("this program never subscribes to `{about}`", "这个程序从没订阅过 `{about}`"),
@@ -338,9 +343,37 @@ impl Draft<'_> {
         self.program.doubts.push(mistake);
     }
 
+    /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.
+    fn doubt_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
+        let named = ["PATH", "KEY", "REVISION"].into_iter().flat_map(|kind| call.operands(kind));
+        let object = named.map(ToString::to_string).find_map(|written| {
+            let name = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
+            match self.program.answer_of(&name).filter(|_| !self.is_set(&name))? {
+                Answer::Object(fields) => Some((name, fields)),
+                _ => None,
+            }
+        });
+        if let Some((name, fields)) = object {
+            let (field, all) = (fields[0], fields.join(", "));
+            self.doubt(
+                path,
+                both!(
+                    "`{name}` is an object with {all}, and one of them belongs here",
+                    "`{name}` 是一个对象，字段有 {all}，这里要写其中一个"
+                ),
+                both!("such as `${{{name}.{field}}}`", "例如 `${{{name}.{field}}}`"),
+            );
+            return true;
+        }
+        false
+    }
+
     /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
     /// belongs.
     pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
+        if self.doubt_object(call, path) {
+            return;
+        }
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
         let known = filled
             .filter_map(|operand| self.constants.text(operand))
@@ -532,6 +565,7 @@ impl Draft<'_> {
         );
         let help = nearest(code, allowed.iter().copied(), ALIKE)
             .or_else(|| allowed.iter().copied().find(|known| known.eq_ignore_ascii_case(code)))
+            .or_else(|| allowed.iter().copied().find(|known| known.ends_with(code.as_str())))
             .map_or_else(
                 || {
                     both!(
@@ -689,7 +723,14 @@ impl Draft<'_> {
                 "this program leaves no watch, so nothing is ever told",
                 "这个程序没有设 watch，永远不会有通知"
             ),
-            both!("leave one with `-w`: `exists -w {about}`", "请用 `-w` 设 watch：`exists -w {about}`"),
+            if about == "any" {
+                both!(
+                    "leave one with `-w`: `exists -w /lock`; news of the session is taken `from: session`",
+                    "请用 `-w` 设 watch：`exists -w /lock`；会话的通知要写 `from: session`"
+                )
+            } else {
+                both!("leave one with `-w`: `exists -w {about}`", "请用 `-w` 设 watch：`exists -w {about}`")
+            },
         );
     }
 }

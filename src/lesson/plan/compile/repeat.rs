@@ -155,7 +155,9 @@ impl Draft<'_> {
     /// its condition reads only parameters.
     pub(super) fn check_endless(&mut self) {
         for (exit, path, is_set) in std::mem::take(&mut self.endless) {
-            let is_last = order::operations_from(&self.program, [exit]).is_empty();
+            let is_last = order::operations_from(&self.program, [exit])
+                .iter()
+                .all(|at| *at == self.program.instructions.len());
             if is_last && !is_set {
                 continue;
             }

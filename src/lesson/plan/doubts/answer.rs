@@ -125,6 +125,11 @@ impl Answer {
         }
     }
 
+    /// Whether this is what a `take` answers.
+    pub(crate) fn is_notification(self) -> bool {
+        self == Self::Object(NOTIFICATION)
+    }
+
     /// The answer to a command of which some words are computed.
     pub(crate) fn of_words(words: &[Option<String>]) -> Option<Self> {
         let word = |word: &Option<String>| Template::literal(word.clone().unwrap_or_default());
@@ -284,13 +289,15 @@ pub(crate) fn field_doubt(
             let name = source[..at].rsplit(|c| !is_part(c)).next()?;
             let field = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
             let columns = columns(name)?;
-            if columns.iter().any(|column| column.eq_ignore_ascii_case(field)) {
+            if columns.iter().any(|column| column == field) {
                 return None;
             }
             let message =
                 both!("the rows of `{name}` have no column `{field}`", "`{name}` 的结果里没有列 `{field}`");
             let known = columns.join(", ");
-            let help = nearest(field, columns.iter().map(String::as_str), ALIKE)
+            let alike = columns.iter().map(String::as_str).find(|column| column.eq_ignore_ascii_case(field));
+            let help = alike
+                .or_else(|| nearest(field, columns.iter().map(String::as_str), ALIKE))
                 .map_or_else(|| both!("they have {known}", "结果里有 {known}"), did_you_mean);
             Some((message, help))
         })
@@ -371,10 +378,14 @@ pub(super) fn of_answer(
                 "`{left}` answers a text or `none`, never the number {right}",
                 "`{left}` 的回复是文字或 `none`，不会是数字 {right}"
             ),
-            both!(
-                "`{left}|int` is its number; or write '{right}'",
-                "`{left}|int` 是它的数值；或者写 '{right}'"
-            ),
+            if equal {
+                both!(
+                    "`{left}|int` is its number; or write '{right}'",
+                    "`{left}|int` 是它的数值；或者写 '{right}'"
+                )
+            } else {
+                both!("`{left}|int` is its number", "`{left}|int` 是它的数值")
+            },
         )),
         (Answer::Queued, value) if !matches!(value, Literal::Text("QUEUED" | "Lost")) => {
             Some(of_queued(left, right))

@@ -17,13 +17,13 @@ use super::{
 use crate::{lesson::plan::Program, text::both};
 
 /// A literal on the right of a comparison.
-pub(super) enum Literal<'s> {
+pub(crate) enum Literal<'s> {
     Number(i64),
     Text(&'s str),
     Flag,
 }
 
-pub(super) fn literal(word: &str) -> Option<Literal<'_>> {
+pub(crate) fn literal(word: &str) -> Option<Literal<'_>> {
     if let Ok(number) = word.replace("- ", "-").parse() {
         return Some(Literal::Number(number));
     }
@@ -179,7 +179,8 @@ pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Do
 }
 
 /// The doubt about a text parameter that is compared by size: `votes >= quorum`.
-pub(crate) fn size_doubt(source: &str, params: &Params) -> Option<Doubt> {
+/// Returns the parameter's name, too.
+pub(crate) fn size_doubt<'s>(source: &'s str, params: &Params) -> Option<(&'s str, Doubt)> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
         let is_size = matches!(operator, "<" | "<=" | ">" | ">=");
@@ -190,8 +191,14 @@ pub(crate) fn size_doubt(source: &str, params: &Params) -> Option<Doubt> {
         let (name, word) =
             [left, right].into_iter().find_map(|name| Some((name, word(name)?))).filter(|_| is_size)?;
         Some((
-            both!("`{name}` is the text `{word}`, and no number", "`{name}` 是文字 `{word}`，不是数字"),
-            both!("give the parameter a number: `{name}: 3`", "请给这个参数一个数字：`{name}: 3`"),
+            name,
+            (
+                both!(
+                    "`{name}` is the text `{word}`, and no number: it is compared in `{part}`",
+                    "`{name}` 是文字 `{word}`，不是数字，而它要在 `{part}` 里比较大小"
+                ),
+                both!("give the parameter a number: `{name}: 3`", "请给这个参数一个数字：`{name}: 3`"),
+            ),
         ))
     })
 }
@@ -358,6 +365,9 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     if is_fraction && answer(left) == Some(Answer::Text) {
         return of_answer(left, Answer::Text, equal, &Literal::Number(0), right);
     }
+    if let Some(doubt) = of_list(left, operator, right) {
+        return Some(doubt);
+    }
     let value = literal(right)?;
     if let Literal::Text(text) = value
         && let Some(doubt) = of_quoted(left, operator, text, right, answer)
@@ -432,6 +442,45 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
             both!("`{left}` is `true` or `false`, never a text", "`{left}` 是 `true` 或 `false`，不会是文字"),
             both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
         )),
+        _ => None,
+    }
+}
+
+/// The doubt about a whole list of texts that is compared with a list of numbers, or about pairs of a member and its
+/// score that are the other way round.
+fn of_list(left: &str, operator: &str, right: &str) -> Option<Doubt> {
+    let (call, part) = left.rsplit_once(").")?;
+    let items = right.strip_prefix('[')?.strip_suffix(']')?;
+    if !call.starts_with("value(") || !matches!(operator, "==" | "!=") {
+        return None;
+    }
+    let number = |item: &str| item.trim().parse::<f64>().is_ok();
+    let of_numbers = || {
+        (
+            both!("`{left}` holds texts, and here are numbers", "`{left}` 里是文字，这里写的是数字"),
+            both!("put each in quotes: `['1', '2']`", "请给每个加上引号：`['1', '2']`"),
+        )
+    };
+    match part {
+        "list" | "set" => items.split(',').any(number).then(of_numbers),
+        "sorted_set" => {
+            let pairs = items.split('[').skip(1).filter_map(|pair| pair.split(']').next());
+            let pairs: Vec<(&str, &str)> = pairs.filter_map(|pair| pair.rsplit_once(',')).collect();
+            if pairs.iter().any(|(_, score)| number(score)) {
+                return Some(of_numbers());
+            }
+            let (member, score) = pairs.into_iter().find_map(|(first, second)| {
+                let Literal::Text(member) = literal(second.trim())? else { return None };
+                member.parse::<f64>().is_err().then(|| (second.trim(), first.trim()))
+            })?;
+            Some((
+                both!(
+                    "each pair of `{left}` is a member and then its score, and {member} is no score",
+                    "`{left}` 的每一对先是成员、后是分数，而 {member} 不是分数"
+                ),
+                both!("write `[[{member}, {score}]]`", "请写 `[[{member}, {score}]]`"),
+            ))
+        }
         _ => None,
     }
 }

@@ -10,14 +10,16 @@ mod scenario;
 
 use self::{
     answer::of_answer,
-    comparison::{Literal, literal},
-    contradiction::{contradictory, required},
+    contradiction::contradictory,
     reach::figure,
-    scenario::{of_actor, of_counter, of_event, of_owner, of_role, of_value},
+    scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
     answer::{Answer, field_doubt},
-    comparison::{arithmetic_doubt, doubt, error_doubt, errors_asked, name_doubt, size_doubt},
+    comparison::{
+        Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
+    },
+    contradiction::required,
 };
 use super::{
     super::{
@@ -49,10 +51,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     }
     for plan in &scenario.actors {
         let statement = |label: &str| plan.program.statement_of(label);
-        let mut asked = plan.program.asked_rows.iter();
-        if let Some((at, (message, help))) =
-            asked.find_map(|(source, path)| Some((path, rows::reply_doubt(source, statement, scenario)?)))
-        {
+        let is_take = |label: &str| plan.program.answer_of(label).is_some_and(Answer::is_notification);
+        let doubt = |source: &str| {
+            rows::reply_doubt(source, statement, scenario).or_else(|| of_message(source, scenario, is_take))
+        };
+        let mut asked = plan.program.asked.iter();
+        if let Some((at, (message, help))) = asked.find_map(|(source, path)| Some((path, doubt(source)?))) {
             return Err(Mistake::new(at, message).help(help));
         }
     }
@@ -332,7 +336,8 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             )
         })
     };
-    let found = doubt(source, answer)
+    let found = sql::row_doubt(source, scenario)
+        .or_else(|| doubt(source, answer))
         .or_else(|| parts.iter().find_map(number))
         .or_else(|| field_doubt(source, answer, columns))
         .or_else(|| {
@@ -343,7 +348,6 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         })
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::doubt(source, scenario))
-        .or_else(|| sql::row_doubt(source, scenario))
         .or_else(|| {
             let statement =
                 |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.statement_of(&label));
@@ -351,6 +355,7 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
         .or_else(|| event_doubt(source, scenario.lab()))
+        .or_else(|| of_message(source, scenario, |name| answer(name).is_some_and(Answer::is_notification)))
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
         .or_else(|| {
             // A constant that the lesson gives a name.

@@ -136,7 +136,7 @@ pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
     never.then(|| {
         (
             both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+            both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
         )
     })
 }
@@ -207,11 +207,11 @@ fn may_delete(key: &str, scenario: &Scenario) -> bool {
             may || name.contains(ANY) || has_word("EVAL EVALSHA FCALL EXEC FLUSHALL FLUSHDB SWAPDB", &name)
         }
         PlannedVerb::Script { .. } | PlannedVerb::Given(_) => true,
-        PlannedVerb::Call(call) => match call.name() {
+        PlannedVerb::Call(call) => call.parts().iter().any(|call| match call.name() {
             "delete" => call.all_operands().any(|operand| stands_for(&operand.pattern(), key)),
-            "multi" | "revoke" => true,
+            "revoke" => true,
             _ => call.product() == Product::Mariadb,
-        },
+        }),
         _ => false,
     })
 }

@@ -1,19 +1,28 @@
 //! Comparisons that have the same result in this lesson: with a client, a counter, a role or a key that it does not
 //! have.
 
+use std::collections::BTreeSet;
+
 use super::{
     super::{
         super::{
             LabKind,
             error::{ALIKE, did_you_mean, nearest},
-            expr::{Mentions, mentions::split_comparison},
+            expr::{
+                Mentions, Template,
+                mentions::{joined, split_comparison},
+            },
         },
-        Scenario,
+        PlannedVerb, Scenario,
     },
     Doubt,
     comparison::{EVENTS, Literal, literal, never_or_always},
+    items::is_word,
 };
-use crate::{log::Product, text::both};
+use crate::{
+    log::{ANY, Product, stands_for},
+    text::both,
+};
 
 /// The doubt about a field of a key's value that does not exist: znodes and etcd keys hold a text.
 pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
@@ -70,6 +79,12 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
         ));
     }
     let Literal::Text(name) = literal(right)? else { return None };
+    if asks
+        && operator == "=="
+        && let Some(doubt) = unleased(left, scenario)
+    {
+        return Some(doubt);
+    }
     let outside = scenario.actors.iter().any(|plan| plan.program.outside);
     (asks && !outside && !is_actor(name)).then(|| {
         let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
@@ -77,6 +92,38 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
         (
             both!("nobody is called {right}", "没有谁叫 {right}"),
             both!("known here: {known}", "这里有：{known}"),
+        )
+    })
+}
+
+/// The doubt about the owner of an etcd key that no command puts on a lease.
+fn unleased(left: &str, scenario: &Scenario) -> Option<Doubt> {
+    let parts = scenario.lab();
+    if !parts.parts().iter().all(|part| part.product() == Product::Etcd) {
+        return None;
+    }
+    let (key, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
+    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
+    let setup = scenario.setup.iter().map(|line| &line.verb);
+    let mut calls = operations.map(|(operation, _)| &operation.verb).chain(setup);
+    let is_leased = calls.any(|verb| match verb {
+        PlannedVerb::Call(call) => {
+            call.operands("LEASE").next().is_some()
+                && call.operands("KEY").any(|known| stands_for(&known.pattern(), &key))
+        }
+        PlannedVerb::Flock { .. } => true,
+        _ => false,
+    });
+    (!is_leased).then(|| {
+        (
+            both!(
+                "`{left}` is whose lease the key is on, and no command puts `{key}` on a lease",
+                "`{left}` 是这个键所在租约的持有者，而没有命令给 `{key}` 带上租约"
+            ),
+            both!(
+                "give `put` or `create` the lease: `create {key} VALUE LEASE`",
+                "请给 `put` 或 `create` 带上租约：`create {key} VALUE LEASE`"
+            ),
         )
     })
 }
@@ -159,6 +206,58 @@ pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Doubt> {
             both!("name one of its moves: `{name}.acquire`", "请写它的某个操作：`{name}.acquire`"),
         )
     })
+}
+
+/// The doubt about a message that no command publishes, in a lab whose servers are all Redis. `is_take` tells whether a
+/// name is that of a `take`.
+pub(super) fn of_message(source: &str, scenario: &Scenario, is_take: impl Fn(&str) -> bool) -> Option<Doubt> {
+    let (left, right, text) = joined(source).into_iter().find_map(|part| {
+        let (left, "==", right) = split_comparison(part)? else { return None };
+        let Literal::Text(text) = literal(right)? else { return None };
+        is_take(left.strip_suffix(".what")?).then_some((left, right, text))
+    })?;
+    let published = published(scenario)?;
+    if published.is_empty() || published.iter().any(|message| stands_for(message, text)) {
+        return None;
+    }
+    let known = published.iter().map(|message| message.replace(ANY, "…")).collect::<Vec<_>>().join("', '");
+    Some((
+        both!(
+            "`{left}` is never {right}: no command publishes that",
+            "`{left}` 不会是 {right}：没有命令发布过它"
+        ),
+        both!("published here: '{known}'", "这里发布的有：'{known}'"),
+    ))
+}
+
+/// The messages that programs publish; `None` if others may come.
+fn published(scenario: &Scenario) -> Option<BTreeSet<String>> {
+    let only_redis = scenario.lab().parts().iter().all(|part| part.product() == Product::Redis);
+    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
+    // With `CONFIG SET` the server may publish what happens to keys.
+    let configures = scenario.sends(|name| name == "CONFIG")
+        || scenario
+            .setup
+            .iter()
+            .any(|line| matches!(&line.verb, PlannedVerb::Redis(words) if is_word(&words[0], "CONFIG")));
+    if !only_redis || outside || configures {
+        return None;
+    }
+    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
+    let mut published = BTreeSet::new();
+    for (operation, _) in operations {
+        match &operation.verb {
+            PlannedVerb::Redis(words) if is_word(&words[0], "PUBLISH") => {
+                published.extend(words.get(2).map(Template::pattern));
+            }
+            PlannedVerb::Redis(words) if is_word(&words[0], "EVAL") => return None,
+            PlannedVerb::Script { source, .. } if source.to_ascii_uppercase().contains("PUBLISH") => {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    Some(published)
 }
 
 /// The doubt about an event that ZooKeeper never sends, in a lab whose servers are all ZooKeeper.

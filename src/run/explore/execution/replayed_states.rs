@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{
     processes::{Node, Processes},
-    trail::NUMBERED,
+    trail::each_number,
 };
 use crate::{
     lesson::{
@@ -387,22 +387,5 @@ impl Numbers {
             });
         }
         event.to_string()
-    }
-}
-
-/// Visits the fields whose numbers differ in each run.
-fn each_number(value: &mut Value, visit: &mut impl FnMut(&mut Value)) {
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                if field.is_number() && NUMBERED.contains(&name.as_str()) {
-                    visit(field);
-                } else {
-                    each_number(field, visit);
-                }
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| each_number(value, visit)),
-        _ => {}
     }
 }

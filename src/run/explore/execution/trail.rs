@@ -90,7 +90,7 @@ impl Step {
 }
 
 /// The fields that differ in each run: ZooKeeper and etcd number every write, and sessions.
-pub(crate) const NUMBERED: [&str; 9] =
+const NUMBERED: [&str; 9] =
     ["czxid", "mzxid", "pzxid", "ctime", "mtime", "owner", "create_revision", "mod_revision", "revision"];
 
 /// The reply of an event, without what differs in each run.
@@ -102,10 +102,25 @@ fn reply(event: &Event) -> Option<(ActorId, &str, Arc<Reply>)> {
 /// The same reply without what differs in each run.
 pub(super) fn without_numbers(reply: &Arc<Reply>) -> Arc<Reply> {
     let mut reply = Arc::clone(reply);
-    if let Reply::Value(serde_json::Value::Object(fields)) = Arc::make_mut(&mut reply) {
-        for numbered in NUMBERED {
-            fields.remove(numbered);
-        }
+    if let Reply::Value(value) = Arc::make_mut(&mut reply) {
+        each_number(value, &mut |number| *number = serde_json::Value::Null);
     }
     reply
+}
+
+/// Visits the fields whose numbers differ in each run.
+pub(super) fn each_number(value: &mut serde_json::Value, visit: &mut impl FnMut(&mut serde_json::Value)) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, field) in fields {
+                if field.is_number() && NUMBERED.contains(&name.as_str()) {
+                    visit(field);
+                } else {
+                    each_number(field, visit);
+                }
+            }
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(|value| each_number(value, visit)),
+        _ => {}
+    }
 }

@@ -15,7 +15,7 @@ use crate::{
     log::{ActorId, EventKind, FILES, Fault, OpId, Reply},
     run::session::{
         RunError, client::ClientState, director::Director, faults::LinkSettles, harness::Arrived,
-        supervision::ANSWERS_WITHIN,
+        supervision::ANSWERS_WITHIN, time::LONGEST_LINE,
     },
     text::both,
 };
@@ -26,6 +26,9 @@ const FREE_PLAY_PATIENCE: Duration = Duration::from_secs(3);
 /// How long nothing arrives before a server is asked whether it blocks an operation, and how often it is
 /// asked. Real time.
 const LOOK_EVERY: Duration = Duration::from_millis(3);
+
+/// How long a server that has not answered may take, in real time, to show whether it answers others.
+const LOOKS_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long a server may take, in real time, to end a wait that has timed out.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
@@ -56,7 +59,8 @@ impl Director {
             }
             let followed = self.left_story && self.recorder.is_followed();
             // While a story waits for a reply, the servers' clock runs at the speed of real time.
-            let patience = if followed { FREE_PLAY_PATIENCE } else { ANSWERS_WITHIN.saturating_add(waits) };
+            let asked = if waits <= LONGEST_LINE { waits } else { Duration::ZERO };
+            let patience = if followed { FREE_PLAY_PATIENCE } else { ANSWERS_WITHIN + asked };
             let next = if may_wait { LOOK_EVERY } else { patience };
             let Ok(arrived) = tokio::time::timeout(next, self.harness.next()).await else {
                 if silent.elapsed() < patience {
@@ -377,8 +381,23 @@ impl Director {
         let (name, seconds) = (self.name(actor), silent.as_secs());
         let label = &operation.label;
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
-        let sent = self.pending.by_op.values().any(|pending| pending.actor == actor && pending.may_wait);
-        let (why, help) = if self.harness.lab.observe().await.is_ok() {
+        let mut own = self.pending.by_op.values().filter(|pending| pending.actor == actor);
+        let (sent, waits) =
+            own.next().map_or((false, Duration::ZERO), |pending| (pending.may_wait, pending.waits));
+        let looked = tokio::time::timeout(LOOKS_WITHIN, self.harness.lab.observe()).await;
+        let (why, help) = if waits > LONGEST_LINE {
+            let (seconds, minutes) = (waits.as_secs(), LONGEST_LINE.as_secs() / 60);
+            (
+                both!(
+                    "is asked to wait for {seconds} s, and no line of a story may take more than {minutes} minutes",
+                    "被要求等待 {seconds} 秒，而一条剧情最多 {minutes} 分钟"
+                ),
+                Some(both!(
+                    "write a shorter time, or `- send: {name}.{label}` and `- pass` after it",
+                    "请写短一些，或者写 `- send: {name}.{label}`，再用 `- pass` 让时间过去"
+                )),
+            )
+        } else if matches!(looked, Ok(Ok(_))) {
             (
                 both!(
                     "answers others meanwhile, so this command waits for something that nobody does",
