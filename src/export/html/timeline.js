@@ -143,8 +143,8 @@ function split(piece, clash, left) {
   if (over < last) list.push({ ...piece, from: to, event: end });
   return list;
 }
-/** The width of a bar in which an element's words are not cut. */
-const roomOf = (element) => 8 + [...element.textContent].reduce((sum, sign) => sum + (sign > "\u2e80" ? 13 : 7.9), 0);
+/** The width in which words are not cut. */
+const roomOf = (words) => 8 + [...words].reduce((sum, sign) => sum + (sign > "\u2e80" ? 13 : 7.9), 0);
 const IN_BAR = { holding: "mine", sharing: "shared", waiting: "waits", saw: "saw" };
 function bar(track, data, entry) {
   let list = pieces(entry);
@@ -160,7 +160,7 @@ function bar(track, data, entry) {
       name.append(make("b", "", glyphOf(data.client)), words);
       translated(words, () => ` ${HELD.has(entry.kind) ? `${data.name} · ` : ""}${entry.says ? text(entry.says) : say(key, entry.value)}`);
       element.append(name);
-      spots[spots.length - 1].words = () => 22 + roomOf(words);
+      spots[spots.length - 1].words = () => 22 + roomOf(words.textContent);
     }
     track.append(appears(piece.event, element));
   }
@@ -203,14 +203,17 @@ function truth(data) {
   });
   const marks = data.marks.map((mark) => {
     const element = place(make("div", `became ${mark.tone}`), mark.x);
-    track.append(appears(mark.e, translated(element, () => text(mark.says))));
-    return { element, x: mark.x };
+    track.append(appears(mark.e, element));
+    return { element, mark };
   });
   moved.push(() => {
     const there = marks.filter(({ element }) => !element.hidden);
-    there.forEach(({ element, x: at }, n) => {
-      const until = n + 1 < there.length ? px(there[n + 1].x) : edge;
-      element.style.maxWidth = `${Math.max(0, until - px(at) - 4)}px`;
+    there.forEach(({ element, mark }, n) => {
+      const until = n + 1 < there.length ? px(there[n + 1].mark.x) : edge, room = Math.max(0, until - px(mark.x) - 4);
+      element.style.maxWidth = `${room}px`;
+      // Instead of cut words, only their glyph is shown.
+      const says = text(mark.says), words = room < roomOf(says) && says[1] === " " ? says[0] : says;
+      if (element.textContent !== words) element.textContent = words;
     });
   });
   labels.push(() => {
@@ -235,7 +238,7 @@ function truth(data) {
     }
     bar.append(name);
     track.append(appears(span.e, place(bar, span.a, span.b, span.end)));
-    if (name.querySelector("span")) spots[spots.length - 1].words = () => roomOf(name);
+    if (name.querySelector("span")) spots[spots.length - 1].words = () => roomOf(name.textContent);
   }
 }
 /** The shape of a lease, from column to column up to its end; right of the playhead, its current level. */
