@@ -46,7 +46,7 @@ pub struct ExportArgs {
     /// svg and cast: draws the run as a timeline or as a sequence diagram
     #[arg(long, value_name = "timeline|sequence", default_value = "timeline", value_parser = parse_view)]
     view: DiagramKind,
-    /// svg and cast: as on a projector, with the story in large letters and the timeline only
+    /// svg and cast: as on a projector, with spaced lines of the story and the timeline only
     #[arg(long)]
     present: bool,
     /// The file to write [default: standard output]

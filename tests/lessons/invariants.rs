@@ -202,6 +202,27 @@ fn happening() -> impl Strategy<Value = EventKind> {
     ]
 }
 
+/// Otherwise the screen would give the answer while it still asks.
+#[test]
+fn nothing_is_broken_between_a_question_and_the_step_that_decides_it() {
+    let mut seen = 0;
+    for (scenario, log) in carried_runs() {
+        let events = log.events();
+        for (decided, event) in events.iter().enumerate() {
+            let EventKind::Decided { item, .. } = event.kind else { continue };
+            let is_question =
+                |event: &Event| matches!(event.kind, EventKind::Asked { item: of, .. } if of == item);
+            let asked = events[..decided].iter().rposition(is_question).expect("a question");
+            let is_stop = |event: &Event| matches!(event.kind, EventKind::Stop { .. });
+            let step = events[..decided].iter().rposition(is_stop).unwrap_or(asked).max(asked);
+            let is_broken = |event: &Event| matches!(event.kind, EventKind::Breached { .. });
+            assert!(!events[asked..step].iter().any(is_broken), "{}: question {item}", name(&scenario));
+            seen += 1;
+        }
+    }
+    assert!(seen > 150, "{seen} questions");
+}
+
 proptest! {
     #[test]
     fn so_they_are_whatever_happens(

@@ -596,7 +596,7 @@ fn no_color_is_obeyed() {
         terminal.press("?");
         terminal.wait_for("Moving through a lesson");
         // One screen further down.
-        terminal.press(&"\u{1b}[6~".repeat(5));
+        terminal.press("\u{1b}[6~");
         terminal.wait_for("Reading the lanes");
         terminal.press("Q");
         assert_eq!(terminal.ended(), 0);
@@ -624,7 +624,7 @@ fn a_terminal_without_utf8_gets_ascii_only() {
     terminal.press("?");
     terminal.wait_for("Moving through a lesson");
     // One screen further down.
-    terminal.press(&"\u{1b}[6~".repeat(5));
+    terminal.press("\u{1b}[6~");
     terminal.wait_for("Reading the lanes");
     terminal.press("?q");
     terminal.wait_for("Enter open");

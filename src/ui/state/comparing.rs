@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     lesson::Expect,
-    log::{EventKind, Log},
+    log::{EventKind, Log, Stop},
     run::{
         LessonChoice, Runs,
         session::{Command, Session, Update},
@@ -327,7 +327,20 @@ impl ComparedRuns {
     fn seek(&mut self, logs: [&Log; 2]) {
         let positions = self.timeline.positions(self.slots());
         for ((world, log), position) in self.worlds.iter_mut().zip(logs).zip(positions) {
-            world.seek(log, position);
+            world.seek(log, before_narration(log, position));
         }
     }
+}
+
+/// The position at the end of the last step that moved something: nobody narrates here, and what was wrong in that step
+/// is still shown.
+fn before_narration(log: &Log, position: usize) -> usize {
+    let narrates = |kind: &EventKind| {
+        matches!(
+            kind,
+            EventKind::Say { .. } | EventKind::Asked { .. } | EventKind::Stop { stop: Stop::Narration, .. }
+        )
+    };
+    let last = log.events()[..position].iter().rposition(|event| !narrates(&event.kind));
+    last.map_or(position, |last| last + 1)
 }

@@ -8,7 +8,7 @@ use crate::{
     log::{Entry, EventKind, KeyValue, Observed},
     text::{Lang, Text},
     ui::{
-        chart::{About, Owner, Span, Truth},
+        chart::{About, Lease, Owner, Span, Truth},
         theme::Role,
         view::truth::role_change_words,
         words::{self, fault},
@@ -91,21 +91,27 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
     let end = span.to.map_or(last + 1, |to| to.0.max(span.from.0 + 1));
     let now = LessonTime::from_nanos(i64::MAX);
     truth.lease_at(&span.lock, now, source.log.len())?;
-    let at = |event: usize| source.log.events().get(event).map_or(LessonTime::ZERO, |event| event.at);
-    let digit = |moment, position| {
-        let lease = truth.lease_at(&span.lock, moment, position)?;
-        let (left, whole) = (lease.to.since(moment), lease.to.since(lease.from));
-        let share = left.as_secs_f64() / whole.as_secs_f64().max(1e-9);
+    let at = |event: usize| source.log.time_at(event + 1);
+    let digit = |lease: Lease, points, column| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 35")]
-        let digit = (share.clamp(0.0, 1.0) * f64::from(FULL)).round() as u32;
+        let digit = (lease.share_left(points, column) * f64::from(FULL)).round() as u32;
         char::from_digit(digit, 36)
     };
     let columns = (span.from.0..end).map(|column| {
         let moment = source.chart.moment(source.log, column, source.log.len(), now);
-        digit(moment.max(at(span.from.1)), source.log.len())
+        let lease = truth.lease_at(&span.lock, moment.max(at(span.from.1)), source.log.len())?;
+        let head = (last, source.log.time_at(source.log.len()));
+        let [before, mut after] = source.chart.around(source.log, column, source.log.len(), head);
+        if let Some((column, event)) = span.to.filter(|(column, _)| *column <= after.0) {
+            after = (column, at(event));
+        }
+        digit(lease, [before, after], column)
     });
     // The lease that was in force until then, not the one that the next holder gets at the same moment.
-    let over = span.to.map(|(_, event)| digit(at(event), event));
+    let over = span.to.map(|(column, event)| {
+        let lease = truth.lease_at(&span.lock, at(event), event)?;
+        digit(lease, [(column, at(event)); 2], column)
+    });
     Some(columns.chain(over).map(|digit| digit.unwrap_or('z')).collect())
 }
 
