@@ -12,15 +12,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, geteuid, kill_process, test_kill_process};
 
 use crate::process::group::{BETWEEN_LOOKS, Running, find_process, running};
 
 pub(crate) const LOCK: &str = "lock";
 pub(crate) const PIDS: &str = "pids";
 
-/// A directory without a lock file is either being created at this moment or was left half made; after this
-/// long it is the latter.
+/// A directory without a lock file is either being created at this moment or was left half made: the latter if the
+/// process in its name is gone, and after this long in any case.
 const HALF_MADE: Duration = Duration::from_mins(1);
 
 /// How long killed processes may take to be gone. Real time; it takes milliseconds.
@@ -71,7 +72,7 @@ pub fn sweep(root: &Path) -> Swept {
 enum SweepRight {
     /// Its lock, which no process held.
     Lock { _held: File },
-    /// The directory has no lock, and is too old to be about to get one.
+    /// The directory has no lock, and is not about to get one.
     HalfMade,
 }
 
@@ -81,10 +82,23 @@ fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<SweepRight> {
         Ok(lock) => lock.try_lock().is_ok().then_some(SweepRight::Lock { _held: lock }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let age = metadata.modified().ok()?.elapsed().ok()?;
-            (age > HALF_MADE).then_some(SweepRight::HalfMade)
+            let is_left = age > HALF_MADE || maker(dir).is_some_and(|maker| !is_alive(maker));
+            is_left.then_some(SweepRight::HalfMade)
         }
         Err(_) => None,
     }
+}
+
+/// The process that makes or made a directory.
+fn maker(dir: &Path) -> Option<Pid> {
+    let name = dir.file_name()?.to_str()?;
+    let (pid, _) = name.strip_prefix(&prefix())?.split_once('-')?;
+    Pid::from_raw(pid.parse().ok().filter(|pid| *pid > 0)?)
+}
+
+/// Whether there is a process with this id, be it another user's.
+fn is_alive(pid: Pid) -> bool {
+    test_kill_process(pid) != Err(Errno::SRCH)
 }
 
 /// Opens an ordinary file for reading and fails for anything else: opening a FIFO would wait for a writer,
@@ -190,8 +204,14 @@ pub(crate) fn empty(dir: &Path) {
     }
 }
 
-pub(crate) fn prefix() -> String {
+/// How the names of this user's directories begin.
+fn prefix() -> String {
     format!("lockstep-{}-", geteuid().as_raw())
+}
+
+/// How the names of this process's directories begin.
+pub(crate) fn own_prefix() -> String {
+    format!("{}{}-", prefix(), std::process::id())
 }
 
 #[cfg(test)]
@@ -216,17 +236,22 @@ mod tests {
         let started = start_time(pid(left_running.id())).unwrap();
         let list = format!("{}\t{started}\n{}\t1\n", left_running.id(), innocent.id());
         fs::write(dead.join(PIDS), list).unwrap();
-        let half_made = root.path().join(format!("{}fresh1", prefix()));
+        let half_made = root.path().join(format!("{}fresh1", own_prefix()));
         fs::create_dir(&half_made).unwrap();
+        let mut ended = Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let left_half_made = root.path().join(format!("{}{}-fresh2", prefix(), ended.id()));
+        fs::create_dir(&left_half_made).unwrap();
         let foreign = root.path().join("lockstep-somebody");
         fs::create_dir(&foreign).unwrap();
 
-        assert_eq!(sweep(root.path()), Swept { directories: 1, processes: 1 });
+        assert_eq!(sweep(root.path()), Swept { directories: 2, processes: 1 });
         assert!(left_running.wait().unwrap().code().is_none(), "killed by a signal");
         assert!(innocent.try_wait().unwrap().is_none(), "still runs");
         innocent.kill().unwrap();
         innocent.wait().unwrap();
-        assert!(living.path().exists() && half_made.exists() && foreign.exists() && !dead.exists());
+        assert!(living.path().exists() && half_made.exists() && foreign.exists());
+        assert!(!dead.exists() && !left_half_made.exists());
     }
 
     proptest! {

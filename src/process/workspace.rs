@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::process::error::LabError;
 use crate::process::live_directories;
-use crate::process::sweep::{LOCK, PIDS, empty, prefix, start_time, sweep};
+use crate::process::sweep::{LOCK, PIDS, empty, own_prefix, start_time, sweep};
 
 /// The longest path of a Unix socket that every system accepts, in bytes: macOS allows 104 with the final
 /// zero, Linux 108.
@@ -63,7 +63,7 @@ impl Workspace {
     /// Creates a private directory for something small, whatever the length of its path and the free space.
     pub(crate) fn claim(root: &Path) -> Result<Self, LabError> {
         let failed = |action| move |source| LabError::Workspace { action, dir: root.to_path_buf(), source };
-        let prefix = prefix();
+        let prefix = own_prefix();
         loop {
             let make = || {
                 tempfile::Builder::new()
@@ -79,9 +79,12 @@ impl Workspace {
                 return Err(LabError::Umask { umask: 0o700 & !mode });
             }
             let path = dir.path().join(LOCK);
-            let lock = File::create(&path).map_err(failed("write its lock file"))?;
-            // Another Lockstep's sweep may have come in between: it then has the lock, or had it and has
-            // removed the file. Such a directory is lost, and another one is created.
+            // Another Lockstep's sweep may come in between: it then has the lock, or had it and has removed the file.
+            // Such a directory is lost, and another one is created.
+            let lock = match File::create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                created => created.map_err(failed("write its lock file"))?,
+            };
             let swept = lock.try_lock().is_err()
                 || !fs::metadata(&path)
                     .is_ok_and(|now| lock.metadata().is_ok_and(|own| own.ino() == now.ino()));
@@ -164,7 +167,7 @@ pub(crate) fn free_mib(dir: &Path) -> Option<u64> {
 
 fn fits_sockets(root: &Path) -> bool {
     // The random part has six characters.
-    let dir = root.as_os_str().len() + 1 + prefix().len() + 6;
+    let dir = root.as_os_str().len() + 1 + own_prefix().len() + 6;
     dir + SOCKET_NAME_ROOM <= SOCKET_PATH_LIMIT
 }
 
