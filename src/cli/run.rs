@@ -108,7 +108,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             })
             .buffered(jobs);
         let several = scenarios.len() > 1 || times > 1;
-        let (mut held, mut failed, mut serves) = (0, None, false);
+        let (mut held, mut failed, mut serves, mut told) = (0, None, false, HashSet::new());
         while let Some((scenario, file, n, report)) = reports.next().await {
             let report = match report {
                 Ok(report) => {
@@ -118,7 +118,10 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 // A story that could not continue says nothing about the others, nor does one server that
                 // failed among many.
                 Err(failure) if several && (failure.code == USAGE || serves && failure.code == SERVER) => {
-                    print::complain(failure.message.get(lang));
+                    // What all variants lack is told once.
+                    if told.insert(failure.message.clone()) {
+                        print::complain(failure.message.get(lang));
+                    }
                     failed = Some(failure);
                     None
                 }

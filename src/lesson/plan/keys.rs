@@ -147,6 +147,9 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
         };
         // A parameter that is a number is no key.
         let is_figure = |word: &Template| {
+            if word.pattern() != any {
+                return false;
+            }
             let names = word.names();
             let mut values = names.iter().map(|name| scenario.scope.get(name));
             !names.is_empty() && values.all(|value| value.is_some_and(minijinja::Value::is_number))

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Belief, Choice, Command, EventKind, KeyState, KeyValue, Keyspace, Log, Reply},
+    log::{ActorId, Belief, Choice, Command, EventKind, KeyState, KeyValue, Keyspace, Log, OpId, Reply},
     text::Text,
     world::effect::{Access, Effect, lease},
 };
@@ -18,6 +18,7 @@ pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
     let case = Case::new(scenario, log);
     stopped(&case)
         .or_else(|| waits_for_itself(&case))
+        .or_else(|| wait_for_each_other(&case))
         .or_else(|| left_behind(&case))
         .or_else(|| never_notified(&case))
 }
@@ -45,15 +46,70 @@ fn waits_for_itself(case: &Case<'_>) -> Option<Text> {
     counted.into_iter().chain(waiting).find_map(|(end, actor)| asks_for_its_own(case, end, actor))
 }
 
-/// Explains an actor's wait if the key holds, before the event `end`, a value that only its own command has set.
-fn asks_for_its_own(case: &Case<'_>, end: usize, actor: ActorId) -> Option<Text> {
-    let (set, op) = case.events[..end].iter().enumerate().find_map(|(n, event)| match &event.kind {
+/// Circular wait: each actor asks for a key that the next one has set and keeps.
+fn wait_for_each_other(case: &Case<'_>) -> Option<Text> {
+    let mut waiting: Vec<ActorId> = Vec::new();
+    for event in case.events {
+        match &event.kind {
+            EventKind::Sent { actor, .. } if !waiting.contains(actor) => waiting.push(*actor),
+            EventKind::Finished { actor } => waiting.retain(|known| known != actor),
+            _ => {}
+        }
+    }
+    let waits_for = |actor: ActorId| {
+        let (asked, _) = case.last_sent(actor, case.events.len())?;
+        let others = waiting.iter().filter(|other| **other != actor);
+        others.copied().find_map(|other| {
+            let (set, _) = kept(case, case.events.len(), other, |key| names(case.sent(asked), key))?;
+            Some((asked, set, other))
+        })
+    };
+    waiting.iter().find_map(|first| {
+        let mut circle = Vec::new();
+        let mut actor = *first;
+        while circle.len() < waiting.len() {
+            let (asked, set, other) = waits_for(actor)?;
+            circle.push((asked, set));
+            if other == *first {
+                return Some(words::wait_for_each_other(case, &circle));
+            }
+            actor = other;
+        }
+        None
+    })
+}
+
+/// Whether a command is about a key.
+fn names(command: Option<&Command>, key: &str) -> bool {
+    match command {
+        Some(Command::Redis(words)) => words.iter().skip(1).any(|word| word == key),
+        Some(Command::Script { keys, .. }) => keys.iter().any(|known| known == key),
+        _ => false,
+    }
+}
+
+/// The `Sent` event and operation with which an actor set a value that only it has sent, if the key, one of those that
+/// `wanted` accepts, holds it before the event `end`.
+fn kept(
+    case: &Case<'_>,
+    end: usize,
+    actor: ActorId,
+    wanted: impl Fn(&str) -> bool,
+) -> Option<(usize, OpId)> {
+    case.events[..end].iter().enumerate().find_map(|(n, event)| match &event.kind {
         EventKind::Sent { op, actor: known, server, command, .. } if *known == actor => {
             let (key, value) = asked_to_hold(command, case.keyspace_at(server, end)?)?;
-            (!case.sent_by_others(actor, key, value)).then_some((n, *op))
+            (wanted(key) && !case.sent_by_others(actor, key, value)).then_some((n, *op))
         }
         _ => None,
-    })?;
+    })
+}
+
+/// Explains an actor's wait if the key that it asks for last holds, before the event `end`, a value that only its own
+/// command has set.
+fn asks_for_its_own(case: &Case<'_>, end: usize, actor: ActorId) -> Option<Text> {
+    let (asked, _) = case.last_sent(actor, end)?;
+    let (set, op) = kept(case, end, actor, |key| names(case.sent(asked), key))?;
     let lost = case.events[set..end].iter().any(|event| {
         matches!(&event.kind, EventKind::Replied { op: known, reply, .. } if *known == op && matches!(**reply, Reply::Lost(_)))
     });

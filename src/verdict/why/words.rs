@@ -175,6 +175,22 @@ pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool) -> Text 
     )
 }
 
+/// Actors wait in a circle: for each the `Sent` events of its own request and of the next one's command that has set the
+/// key.
+pub(crate) fn wait_for_each_other(case: &Case<'_>, circle: &[(usize, usize)]) -> Text {
+    let (mut each, mut each_zh) = (Vec::new(), Vec::new());
+    for (asked, set) in circle {
+        let (who, asks) = (case.sender_name(*asked), case.command(*asked));
+        let (other, command) = (case.sender_name(*set), case.command(*set));
+        each.push(format!("{who}'s {asks} waits for what {other}'s {command} has set"));
+        each_zh.push(format!("{who} 的 {asks} 在等 {other} 的 {command} 写下的键"));
+    }
+    Text::new(
+        format!("{}: they wait for each other, and none of them lets go first (deadlock).", each.join("; ")),
+        format!("{}：它们互相等待，谁也不会先放手（死锁）。", each_zh.join("；")),
+    )
+}
+
 /// An actor waits for a notification of a path, but set its watch too late or not at all, or no client is left that
 /// could change the path. `gone`: the command that deleted the node before.
 pub(crate) fn never_notified(case: &Case<'_>, asked: usize, path: &str, gone: Option<usize>) -> Text {
