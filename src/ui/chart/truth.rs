@@ -9,6 +9,7 @@ use crate::{
         Observed, OpId, Reply, Role, SentinelNotice,
     },
     ui::{theme::text, words::fault},
+    world::effect,
 };
 
 use super::lane::Stretch;
@@ -113,8 +114,8 @@ pub struct Truth {
     pub dead: Vec<Stretch>,
     /// Stretches in which its process is stopped.
     pub frozen: Vec<Stretch>,
-    /// The column at which it was last observed.
-    observed: u32,
+    /// The column and the event of its last observation.
+    observed: (u32, usize),
     /// Faults of the server or of a link that it opened: the column and the event of each.
     pub faults: Vec<(u32, usize)>,
     /// The first column at which the next fault does not cover the text of the last one.
@@ -305,7 +306,8 @@ impl Truth {
                 let owned = other.owned().into_iter().map(|(lock, session)| {
                     let creator = sessions.get(&session);
                     let since = creator.and_then(|creator| created(log, event, *creator, &lock));
-                    let since = since.filter(|reply| columns[*reply] >= self.observed);
+                    // A node that was seen before did not get its turn by being created.
+                    let since = since.filter(|reply| *reply > self.observed.1);
                     let owner = Some(Owner::Session(session));
                     (lock, vec![Holder { owner, token: Token::default(), since }])
                 });
@@ -314,12 +316,12 @@ impl Truth {
         };
         // The writer holds the lock from the reply on, even if the server was observed much later.
         let replied = |holders: &[Holder]| holders.iter().filter_map(|holder| holder.since).max();
-        let seen = self.observed;
+        let (seen, looked) = self.observed;
         let begins = |holders: &[Holder]| replied(holders).map_or(x, |reply| columns[reply]).clamp(seen, x);
         if let Observed::Redis(space) = observed {
             for (name, key) in &space.keys {
                 let written = held.get(name).and_then(|holders| replied(holders));
-                let from = log.events()[written.filter(|reply| columns[*reply] >= seen).unwrap_or(event)].at;
+                let from = log.events()[written.filter(|reply| *reply > looked).unwrap_or(event)].at;
                 self.renew(name, key, event, from);
             }
         }
@@ -330,7 +332,12 @@ impl Truth {
                 span.holders().eq(now)
             };
             if !holders.is_some_and(is_same) {
-                span.to = Some((holders.map_or(x, |holders| begins(holders)), event));
+                let changed = holders.map_or(x, |holders| begins(holders));
+                let ran_out = self.leases.get(&span.lock).and_then(|leases| {
+                    let last = leases.iter().rev().find(|lease| lease.event < event)?;
+                    column_of(log, &columns[looked..=event], looked, last.to)
+                });
+                span.to = Some((ran_out.map_or(changed, |end| end.clamp(span.from.0, changed)), event));
             }
         }
         let mut new: Vec<Span> = Vec::new();
@@ -353,7 +360,7 @@ impl Truth {
         // Searches by column need them sorted.
         new.sort_by_key(|span| span.from);
         self.spans.extend(new);
-        self.observed = x;
+        self.observed = (x, event);
     }
 
     fn renew(&mut self, name: &str, key: &KeyState, event: usize, from: LessonTime) {
@@ -437,14 +444,26 @@ fn counts(name: &str, state: &KeyState) -> bool {
     matches!(&state.value, KeyValue::String(value) if value.parse::<i64>().is_ok()) && !is_lock_name(name)
 }
 
+/// The column of a moment between the events from `first` on, of which these are the columns; `None` if the moment comes
+/// before or after them.
+fn column_of(log: &Log, columns: &[u32], first: usize, moment: LessonTime) -> Option<u32> {
+    let at = |n: usize| log.events()[first + n].at;
+    let next = (0..columns.len()).find(|n| at(*n) >= moment)?;
+    let before = next.checked_sub(1)?;
+    let (part, whole) = (moment.since(at(before)).as_nanos(), at(next).since(at(before)).as_nanos().max(1));
+    let way = u128::from(columns[next].saturating_sub(columns[before])) * part / whole;
+    Some(columns[before].saturating_add(u32::try_from(way).unwrap_or(u32::MAX)))
+}
+
 /// Whether a reply says that the command wrote nothing: `nil`, `0` and errors. A script defines its own replies:
 /// Redisson's scripts return nil when they have taken the lock.
 fn is_refusal(reply: &Reply, command: &Command) -> bool {
-    let script = matches!(command, Command::Script { .. });
-    match reply {
-        Reply::Value(value) => value == 0 || (value.is_null() && !script),
-        Reply::Error { .. } => true,
-        Reply::Lost(_) => false,
+    match (reply, command) {
+        (Reply::Value(_), Command::Redis(_)) => !effect::was_done(command, reply),
+        (Reply::Value(value), Command::Script { .. }) => value == 0,
+        (Reply::Value(value), _) => value == 0 || value.is_null(),
+        (Reply::Error { .. }, _) => true,
+        (Reply::Lost(_), _) => false,
     }
 }
 

@@ -9,6 +9,8 @@ use crate::{
 
 /// How many bars before the visible ones are examined: bars of other locks may still be open.
 const BEFORE: usize = 32;
+/// How many events are searched backwards for the last command of a client that waits.
+const LOOK_BACK: usize = 400;
 
 /// The minimum columns in which text is begun.
 const SHORTEST_WORDS: usize = 4;
@@ -202,15 +204,18 @@ fn name_bar(
         };
         let say = |what: &str| format!(" {} {} {what} ", scene.glyph(actor), scene.name(actor));
         let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
-        let fits = |words: &String| usize::from(to.saturating_sub(start)) > text::width(words);
         let whom =
             (bar.kind == BarKind::Belief(Belief::Waiting)).then(|| waits_for(scene, plot, (actor, bar)));
-        let whom = whom.flatten().map(|whom| {
+        let whom = whom.flatten().map(|(whom, since)| {
             let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
-            say(&words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom]))
+            let since = plot.screen(since).filter(|since| *since > from);
+            (say(&words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom])), since.unwrap_or(start))
         });
-        let words = whom.filter(fits).unwrap_or_else(|| say(&what));
-        if fits(&words) {
+        let fits =
+            |(words, start): &(String, u16)| usize::from(to.saturating_sub(*start)) > text::width(words);
+        let label = whom.filter(fits).unwrap_or_else(|| (say(&what), start));
+        if fits(&label) {
+            let (words, start) = label;
             let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !is_bare && rows > 1;
             let style = scene.actor_style(actor);
             let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
@@ -231,20 +236,37 @@ fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
     if has_another { (rows - rows / 3).min(rows.saturating_sub(1)).max(1) } else { rows }
 }
 
-/// The one client that holds the lock that another waits for, during the wait or at its end; `None` if there are
-/// several.
-fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<ActorId> {
+/// The one client that holds the lock that another waits for, and the column from which on it did so during the wait;
+/// `None` if there are several.
+fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<(ActorId, u32)> {
     let end = bar.to.map_or(plot.position, |(_, event)| event).min(plot.position);
     // What a server has decides. With several servers, or a lock that is no key, the clients' beliefs do.
     let is_over = bar.to.is_some_and(|(_, event)| event < plot.position);
     let since = if is_over { bar.from.1 } else { end };
-    let mut spans = scene.chart.truths.iter().filter_map(|truth| truth.last_held(&bar.lock, end));
-    if let (Some(span), None) = (spans.next(), spans.next()) {
+    let held = |lock: &str| -> Vec<_> {
+        scene.chart.truths.iter().filter_map(|truth| truth.last_held(lock, end)).collect()
+    };
+    let mut spans: Vec<_> = held(&bar.lock);
+    if spans.is_empty() {
+        // A lock that consists of several: the last command tells which of them it waits for.
+        let asked =
+            scene.log.events()[..end].iter().rev().take(LOOK_BACK).find_map(|event| match &event.kind {
+                EventKind::Sent { actor: known, command, .. } if *known == actor => Some(command),
+                _ => None,
+            });
+        let is_about = |lock: &str| {
+            let below = |word: &str| word.strip_prefix(lock).is_some_and(|rest| rest.starts_with('/'));
+            asked.is_some_and(|command| command.names(lock) || command.arguments().any(below))
+        };
+        let locks = scene.chart.truths.iter().flat_map(|truth| &truth.locks);
+        spans = locks.filter(|lock| is_about(lock)).flat_map(|lock| held(lock)).collect();
+    }
+    if let [span] = spans[..] {
         let was_held = span.to.is_none_or(|(_, event)| event >= since) && span.others.is_empty();
         let owner = span.owner.filter(|_| was_held).and_then(|owner| scene.owner(owner));
-        return owner.filter(|owner| *owner != actor);
+        return owner.filter(|owner| *owner != actor).map(|owner| (owner, span.from.0.max(bar.from.0)));
     }
-    let mut latest: Option<(usize, Option<ActorId>)> = None;
+    let mut latest: Option<(usize, Option<(ActorId, u32)>)> = None;
     for (n, lane) in (0..).zip(&scene.chart.lanes).filter(|(n, lane)| *n != actor.0 && lane.band.is_none()) {
         let begun = lane.bars.partition_point(|held| held.from.1 < end);
         let held = lane.bars[..begun]
@@ -252,13 +274,16 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
             .rev()
             .take(BEFORE)
             .find(|held| held.kind.holds() && held.lock == bar.lock);
-        let until = held.map(|held| held.to.map_or(end, |(_, event)| event).min(end));
-        let Some(until) = until.filter(|until| *until > bar.from.1) else { continue };
+        let Some(held) = held else { continue };
+        let until = held.to.map_or(end, |(_, event)| event).min(end);
+        if until <= bar.from.1 {
+            continue;
+        }
         match latest {
             Some((known, _)) if known > until => {}
             // With two holders at a time, it waits for either of them.
             Some((known, _)) if known == until => latest = Some((known, None)),
-            _ => latest = Some((until, Some(ActorId(n)))),
+            _ => latest = Some((until, Some((ActorId(n), held.from.0.max(bar.from.0))))),
         }
     }
     latest?.1

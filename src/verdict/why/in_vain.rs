@@ -90,12 +90,7 @@ fn names(command: Option<&Command>, key: &str) -> bool {
 
 /// The `Sent` event and operation with which an actor set a value that only it has sent, if the key, one of those that
 /// `wanted` accepts, holds it before the event `end`.
-fn kept(
-    case: &Case<'_>,
-    end: usize,
-    actor: ActorId,
-    wanted: impl Fn(&str) -> bool,
-) -> Option<(usize, OpId)> {
+fn kept(case: &Case<'_>, end: usize, actor: ActorId, wanted: impl Fn(&str) -> bool) -> Option<(usize, OpId)> {
     case.events[..end].iter().enumerate().find_map(|(n, event)| match &event.kind {
         EventKind::Sent { op, actor: known, server, command, .. } if *known == actor => {
             let (key, value) = asked_to_hold(command, case.keyspace_at(server, end)?)?;

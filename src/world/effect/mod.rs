@@ -20,7 +20,7 @@ use crate::{
         plan::{Instruction, PlannedVerb},
         script_calls,
     },
-    log::{ActorId, Event, EventKind, OpId, Reply},
+    log::{ActorId, Command, Event, EventKind, OpId, Reply},
 };
 
 /// One effect of one command.
@@ -239,6 +239,12 @@ pub(crate) fn all_created_keys_are_reported(scenario: &Scenario) -> bool {
             _ => true,
         }
     })
+}
+
+/// Whether a command of Redis did what it may do: `SET … NX` that answers nil did not.
+pub(crate) fn was_done(command: &Command, reply: &Reply) -> bool {
+    let (reply_kind, acts) = command::parse(command, &BTreeMap::new());
+    acts.is_empty() || acts.iter().any(|act| act.done(reply_kind, reply))
 }
 
 /// The number in a reply; `GET` returns numbers as texts.
