@@ -976,7 +976,7 @@ fn which_row_it_is_is_known_before_what_it_held() {
 
 #[test]
 fn what_was_granted_on_an_outdated_value_is_not_told_as_if_too_little_had_been_taken() {
-    let stand = at_step("db-aba", "by-value", 7, (Lang::Zh, (80, 24)));
+    let stand = at_step("db-aba", "by-value", 8, (Lang::Zh, (80, 24)));
     assert!(stand.shows("● A 发放（凭旧值 coupon=unused"), "{:#?}", stand.rows());
     let rows = judged(&log(&scenarios::carried("db-aba", "by-value")), (120, 40)).rows();
     let told =
