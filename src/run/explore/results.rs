@@ -227,7 +227,12 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
                 first: choices(&first),
                 order: None,
                 why: None,
-                unavoidable: found.unavoidable_stuck.get(&stuck).copied(),
+                // What comes after the end of a session or a lease is not known, so nothing is unavoidable.
+                unavoidable: found
+                    .unavoidable_stuck
+                    .get(&stuck)
+                    .filter(|_| stuck != Stuck::SessionLasts)
+                    .copied(),
             })
             .collect(),
         tried: found.tried,
