@@ -290,8 +290,12 @@ impl Truth {
                         values.push(name);
                     }
                     let token = Token { holder: Entry::Row(row).text().into_owned(), times: None };
-                    let owner = row.owner.map(Owner::Session);
-                    (name.clone(), vec![Holder { owner, token, since: None }])
+                    let first = Holder { owner: row.owner.map(Owner::Session), token, since: None };
+                    let others = row.sharing.iter().map(|session| {
+                        let owner = Some(Owner::Session(*session));
+                        Holder { owner, token: Token::default(), since: None }
+                    });
+                    (name.clone(), std::iter::once(first).chain(others).collect())
                 });
                 shown.collect()
             }
@@ -337,7 +341,9 @@ impl Truth {
                     let last = leases.iter().rev().find(|lease| lease.event < event)?;
                     column_of(log, &columns[looked..=event], looked, last.to)
                 });
-                span.to = Some((ran_out.map_or(changed, |end| end.clamp(span.from.0, changed)), event));
+                // The column in which it ends is still its own.
+                let ends = ran_out.map_or(changed, |end| end.saturating_add(1).min(changed));
+                span.to = Some((ends.max(span.from.0), event));
             }
         }
         let mut new: Vec<Span> = Vec::new();
@@ -472,7 +478,7 @@ mod tests {
     use super::{About, Owner, Span};
     use crate::{
         lesson::{Library, Params, Scenario},
-        log::{ActorId, EventKind, Log},
+        log::{Access, ActorId, EventKind, Log},
         recording::carried,
         ui::chart::{Chart, Detail},
     };
@@ -549,5 +555,39 @@ mod tests {
             let [(name, Owner::Actor(creator))] = held[..] else { panic!("{lesson}: {held:?}") };
             assert_eq!((name, creator.0), (lock, 0), "{lesson}");
         }
+    }
+
+    #[test]
+    fn a_lease_that_runs_out_between_two_looks_leaves_nobody_until_the_next_holder() {
+        let (chart, _) = chart("redis-py-lock", "frozen-holder");
+        let [first, second, ..] = &chart.truths[0].spans[..] else { panic!("{:?}", chart.truths[0].spans) };
+        let end = first.to.expect("it ended").0;
+        assert!(first.from.0 < end && end < second.from.0, "{first:?} {second:?}");
+    }
+
+    #[test]
+    fn a_lock_that_is_refused_with_its_holder_is_not_held_from_then_on() {
+        let (chart, log) = chart("lost-reply", "read-back");
+        let b = Owner::Actor(ActorId(1));
+        let span = chart.truths[0].spans.iter().find(|span| span.owner == Some(b)).expect("B gets it");
+        let answered = log.events()[..span.from.1].iter().rposition(
+            |event| matches!(&event.kind, EventKind::Replied { actor, .. } if *actor == ActorId(1)),
+        );
+        assert_eq!(span.from.0, chart.column(answered.expect("it was answered")));
+    }
+
+    #[test]
+    fn whoever_stands_in_the_queue_has_no_turn_before_the_first_is_gone() {
+        let (chart, log) = chart("zk-notified-is-not-granted", "gone-already");
+        let [first, second, ..] = &chart.truths[0].spans[..] else { panic!("{:?}", chart.truths[0].spans) };
+        let deleted = log.events().iter().position(|event| match &event.kind {
+            EventKind::Sent { actor, command, .. } => {
+                *actor == ActorId(0)
+                    && command.access().is_some_and(|(_, access, _)| access == Access::Deleted)
+            }
+            _ => false,
+        });
+        let deleted = chart.column(deleted.expect("A deletes its node"));
+        assert!(first.from.0 < deleted && second.from.0 >= deleted, "{first:?} {second:?}");
     }
 }

@@ -110,17 +110,19 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     let is_visible = visible.contains(&newest);
     let names = names(scene, &scene.chart.wire[visible]);
     let line = line(scene, row, names, area.width.into());
-    if is_visible && !line.spans.iter().any(|span| span.content.ends_with('…')) {
+    let is_cut = line.spans.iter().any(|span| span.content.ends_with('…'));
+    let (short, _) = reply(scene, row, Reply::brief);
+    let (whole, _) = reply(scene, row, Reply::to_string);
+    if is_visible && !is_cut && short == whole {
         return Vec::new();
     }
-    let (reply, _) = reply(scene, row);
     let most = usize::from(area.height.saturating_sub(1));
-    let mut lines = text::wrap(&format!("{command} → {reply}"), area.width.saturating_sub(2).into());
+    let mut lines = text::wrap(&format!("{command} → {whole}"), area.width.saturating_sub(2).into());
     if lines.len() > most {
-        lines = text::wrap(&format!("→ {reply}"), area.width.saturating_sub(2).into());
+        lines = text::wrap(&format!("→ {whole}"), area.width.saturating_sub(2).into());
     }
     if lines.len() > most {
-        lines = text::chop(&format!("→ {reply}"), area.width.saturating_sub(2).into());
+        lines = text::chop(&format!("→ {whole}"), area.width.saturating_sub(2).into());
     }
     // Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
     lines.truncate(if lines.len() > READ { CUT } else { most });
@@ -176,7 +178,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     let room = width.saturating_sub(TIME_COLUMNS + names + 4);
     let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
-            let (reply, style) = reply(scene, row);
+            let (reply, style) = reply(scene, row, Reply::brief);
             let command = command.to_string();
             // The reply takes precedence over the end of a long command.
             let most = (room / 2).max(room.saturating_sub(text::width(&command) + 3));
@@ -219,7 +221,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     Line::from(spans)
 }
 
-fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
+fn reply(scene: &Scene<'_>, row: &WireRow, written: fn(&Reply) -> String) -> (String, Style) {
     let known = row.replied.and_then(|replied| Some((replied, scene.reply(replied)?)));
     if let Some((replied, reply)) = known {
         // A reply in a later step came after what the lines below show.
@@ -227,8 +229,8 @@ fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
         let is_late = |mark: &StoryMark| mark.position > row.event && mark.position <= replied;
         let late = scene.log.events().get(replied).filter(|_| marks.iter().any(is_late));
         let words = match late {
-            Some(event) => words::REPLIED_AT.with(scene.lang, &[&reply.to_string(), &time::moment(event.at)]),
-            None => reply.to_string(),
+            Some(event) => words::REPLIED_AT.with(scene.lang, &[&written(reply), &time::moment(event.at)]),
+            None => written(reply),
         };
         return (words, style(scene, reply));
     }
