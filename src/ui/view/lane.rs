@@ -397,7 +397,7 @@ fn draw_mark(
     let client = scene.actor_style(actor);
     let text_style = match &event.kind {
         EventKind::Sent { .. } => match mark.reply(scene.log, plot.position) {
-            Some(reply) => wire::style(scene, reply).remove_modifier(Modifier::BOLD),
+            Some(reply) => wire::style(scene, mark.event, reply).remove_modifier(Modifier::BOLD),
             None => scene.style(Role::Chrome),
         },
         EventKind::Notified { .. } | EventKind::Took { .. } => scene.style(Role::Warning),

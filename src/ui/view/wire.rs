@@ -2,7 +2,7 @@
 
 use super::{detail, prelude::*, selection, truth};
 use crate::{
-    log::Reply,
+    log::{Command, Reply},
     text::Words,
     ui::chart::{StoryMark, WireRow},
 };
@@ -232,7 +232,7 @@ fn reply(scene: &Scene<'_>, row: &WireRow, written: fn(&Reply) -> String) -> (St
             Some(event) => words::REPLIED_AT.with(scene.lang, &[&written(reply), &time::moment(event.at)]),
             None => written(reply),
         };
-        return (words, style(scene, reply));
+        return (words, style(scene, row.event, reply));
     }
     let words = format!("… {}", pending(scene, row.event).get(scene.lang));
     (words, scene.style(Role::Chrome))
@@ -246,10 +246,18 @@ pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
     if local || its.is_ok_and(|n| exchanges[n].blocked) { words::BLOCKED } else { words::IN_FLIGHT }
 }
 
-/// The style of a reply: errors and lost replies alarm, `nil` warns.
-pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
+/// The style of a reply to a `Sent` event: errors and lost replies alarm, `nil` warns, except from a script: many, such as
+/// Redisson's, answer nil when they have taken the lock.
+pub fn style(scene: &Scene<'_>, sent: usize, reply: &Reply) -> Style {
+    let is_script = || match scene.event(sent) {
+        Some(EventKind::Sent { command, .. }) => {
+            matches!(command, Command::Script { .. })
+                || ["EVAL", "EVALSHA"].iter().any(|name| command.is_redis(name))
+        }
+        _ => false,
+    };
     match reply {
-        Reply::Value(value) if value.is_null() => scene.style(Role::Warning),
+        Reply::Value(value) if value.is_null() && !is_script() => scene.style(Role::Warning),
         Reply::Value(_) => scene.style(Role::Fresh),
         Reply::Error { .. } | Reply::Lost(_) => scene.style(Role::Danger),
     }
