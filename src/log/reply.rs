@@ -48,7 +48,7 @@ impl Reply {
         match self {
             Self::Value(serde_json::Value::Object(fields)) if fields.contains_key("czxid") => {
                 let version = fields.get("version").map(ToString::to_string).unwrap_or_default();
-                format!("{{dataVersion={version} …}}")
+                format!("dataVersion={version}")
             }
             other => other.to_string(),
         }

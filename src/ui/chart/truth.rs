@@ -263,7 +263,8 @@ impl Truth {
         let changes = self.standing.observe(observed);
         self.changes.extend(changes.into_iter().map(|change| (x, event, change)));
         self.revive((x, event));
-        let mut values: Vec<&String> = Vec::new();
+        let mut values: Vec<&str> = Vec::new();
+        let unowned = observed.unowned();
         let held: BTreeMap<String, Vec<Holder>> = match observed {
             Observed::Redis(space) => {
                 let shown = space.keys.iter().filter_map(|(name, key)| {
@@ -301,11 +302,17 @@ impl Truth {
             }
             other => {
                 // An entry without a session belongs to the actor that wrote it, like a key of Redis.
-                let written = other.unowned().into_iter().filter(|(lock, _)| is_lock_name(lock));
-                let written = written.filter_map(|(lock, value)| {
-                    let token = Token { holder: value.to_owned(), times: None };
-                    let holder = self.holder(log, event, &lock, token);
-                    holder.owner.is_some().then(|| (lock, vec![holder]))
+                let (written, plain): (Vec<_>, Vec<_>) =
+                    unowned.iter().partition(|(lock, _)| is_lock_name(lock));
+                values.extend(plain.iter().map(|(name, _)| name.as_str()));
+                let plain = plain.into_iter().map(|(name, value)| {
+                    let token = Token { holder: (*value).to_owned(), times: None };
+                    (name.clone(), vec![Holder::nobody(token)])
+                });
+                let written = written.into_iter().filter_map(|(lock, value)| {
+                    let token = Token { holder: (*value).to_owned(), times: None };
+                    let holder = self.holder(log, event, lock, token);
+                    holder.owner.is_some().then(|| (lock.clone(), vec![holder]))
                 });
                 let owned = other.owned().into_iter().map(|(lock, session)| {
                     let creator = sessions.get(&session);
@@ -315,7 +322,7 @@ impl Truth {
                     let owner = Some(Owner::Session(session));
                     (lock, vec![Holder { owner, token: Token::default(), since }])
                 });
-                written.chain(owned).collect()
+                plain.chain(written).chain(owned).collect()
             }
         };
         // The writer holds the lock from the reply on, even if the server was observed much later.
@@ -351,7 +358,7 @@ impl Truth {
             if self.spans.iter().rev().any(|span| span.to.is_none() && span.lock == lock) {
                 continue;
             }
-            let about = if values.contains(&&lock) { About::Value } else { About::Lock };
+            let about = if values.contains(&lock.as_str()) { About::Value } else { About::Lock };
             // A table may have many rows; only rows that are locked or change get a line.
             let stands = about == About::Value && matches!(observed, Observed::Mariadb(_));
             let stands = stands && !self.spans.iter().any(|span| span.lock == lock);
