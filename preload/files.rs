@@ -3,6 +3,7 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
+    reading::polled_in_vain,
     status::{real_wait, shortest_lesson_sleep},
 };
 use core::{
@@ -70,7 +71,7 @@ pub unsafe extern "C" fn ppoll(
     let time = unsafe { Timespec::read(timeout) }.map_or(0, Timespec::as_nanos);
     match wait_for_files(count > 0, time, |nap| wait(&Timespec::from_nanos(nap))) {
         Some((result, _)) => result,
-        None => wait(timeout),
+        None => polled(!timeout.is_null() && time == 0, wait(timeout)),
     }
 }
 
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn select(
     let nap = |nap| wait(&mut Timeval::from_nanos(nap + 999));
     // SAFETY: the caller's sets.
     let Some((result, left)) = (unsafe { wait_for_sets(count, [read, write, except], time, nap) }) else {
-        return wait(timeout);
+        return polled(!timeout.is_null() && time == 0, wait(timeout));
     };
     // SAFETY: `timeout` is not null: without a timeout `wait_for_sets` returns `None`.
     unsafe { *timeout = Timeval::from_nanos(left) };
@@ -118,8 +119,17 @@ pub unsafe extern "C" fn pselect(
     // SAFETY: the caller's sets.
     match unsafe { wait_for_sets(count, [read, write, except], time, nap) } {
         Some((result, _)) => result,
-        None => wait(timeout),
+        None => polled(!timeout.is_null() && time == 0, wait(timeout)),
     }
+}
+
+/// Returns the result of a call that was passed on to libc. If that was a poll, which does not wait, and found nothing,
+/// the program's clock is told.
+fn polled(is_poll: bool, result: c_int) -> c_int {
+    if is_poll && result == 0 {
+        polled_in_vain();
+    }
+    result
 }
 
 fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
@@ -127,7 +137,7 @@ fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int)
     let nap = |nap| wait(((nap + MILLISECOND - 1) / MILLISECOND) as c_int);
     match wait_for_files(files, i64::from(timeout) * MILLISECOND, nap) {
         Some((result, _)) => result,
-        None => wait(timeout),
+        None => polled(timeout == 0, wait(timeout)),
     }
 }
 

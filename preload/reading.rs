@@ -3,8 +3,33 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
+    status::publishes,
 };
-use core::ffi::c_int;
+use core::{
+    ffi::c_int,
+    sync::atomic::{AtomicI64, Ordering},
+};
+
+/// How far a poll in vain moves the clock on. Loops that count seconds in floating point must still see it.
+const POLL: i64 = 10;
+/// How far such polls move it at most. Lesson time goes on by more than that, so the next reading is exact again.
+const MOST_POLLED: i64 = 100_000;
+
+/// What this process' monotonic clock shows at least.
+static AT_LEAST: AtomicI64 = AtomicI64::new(i64::MIN);
+
+/// Moves the monotonic clock of a program on a little while lesson time stands still, because the program has polled
+/// its files and none was ready. An event loop such as libev (gevent) runs a timer only when the clock is *past* its
+/// end, and polls until it is: on a clock that stands still a timer of 0 s would never end.
+pub(crate) fn polled_in_vain() {
+    let Some(page) = Page::get().filter(|_| publishes()) else { return };
+    let moment = page.moment();
+    if moment.stands_still {
+        let shown = moment.monotonic.max(AT_LEAST.load(Ordering::Relaxed));
+        let next = (shown + POLL).min(moment.monotonic.saturating_add(MOST_POLLED));
+        AT_LEAST.fetch_max(next, Ordering::Relaxed);
+    }
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
@@ -18,8 +43,13 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
         && let Some(family) = Family::of(clock)
         && let Some(page) = Page::get()
     {
+        let now = page.moment().of(family);
+        let now = match family {
+            Family::Calendar => now,
+            Family::Monotonic => now.max(AT_LEAST.load(Ordering::Relaxed)),
+        };
         // SAFETY: libc has just written there.
-        unsafe { *time = Timespec::from_nanos(page.moment().of(family)) }
+        unsafe { *time = Timespec::from_nanos(now) }
     }
     result
 }

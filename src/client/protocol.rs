@@ -108,5 +108,7 @@ pub enum Response {
         ended: Option<Text>,
         /// Whether the program is still at work, and is not waited for any longer.
         busy: bool,
+        /// Whether the program has ever connected to one of its servers.
+        connected: bool,
     },
 }

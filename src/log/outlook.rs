@@ -21,14 +21,18 @@ pub struct Outlook {
 pub struct Timer {
     pub actor: ActorId,
     pub at: LessonTime,
+    /// Whether the wait is one inside a server, which then ends the actor's command.
+    pub in_server: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ActorOutlook {
     /// The next operation of its program; `None` if the program is over.
     pub next: Option<Next>,
     /// Why it cannot move now; `None` if it can.
     pub blocked: Option<Blocked>,
+    /// Whether its program, a user's own, has never connected to a server.
+    pub unconnected: bool,
 }
 
 /// An operation that has not been made yet.
@@ -49,8 +53,10 @@ pub enum Blocked {
     /// Its last command is unanswered.
     Unanswered,
     Unnotified,
-    /// Its program, a user's own, waits for something else or computes.
+    /// Its program, a user's own, waits for something else.
     Busy,
+    /// Its program, a user's own, has not come to rest in time: it computes, or asks again and again what time it is.
+    Computes,
     Frozen,
     /// Its process was killed, or its program ended with an error.
     Dead,

@@ -33,8 +33,18 @@ pub(crate) struct Actor {
     unanswered: Vec<Arc<PlannedOperation>>,
     /// When the first wait of an attached program ends, as far as is known.
     timer: Option<LessonTime>,
+    conduct: Conduct,
     /// The locks for which the latest belief that an attached program printed is not "nothing".
     believed_locks: BTreeSet<String>,
+}
+
+/// What is known of an attached program beside what it asks and until when it waits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Conduct {
+    /// Whether it was still at work when it was not waited for any longer.
+    pub(crate) busy: bool,
+    /// Whether it has ever connected to a server.
+    pub(crate) connected: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -135,6 +145,7 @@ impl Actor {
             notifications: VecDeque::new(),
             unanswered: Vec::new(),
             timer: None,
+            conduct: Conduct::default(),
             believed_locks: BTreeSet::new(),
         }
     }
@@ -418,6 +429,15 @@ impl Actor {
                 self.state = State::Outside { rests: true, waits };
             }
         }
+    }
+
+    pub(crate) fn found(&mut self, conduct: Conduct) {
+        self.conduct = conduct;
+    }
+
+    /// What is known of an attached program; `None` for a program of Lockstep's own.
+    pub(crate) fn conduct(&self) -> Option<Conduct> {
+        self.program().outside.then_some(self.conduct)
     }
 
     /// Whether an attached program may still act by itself, without a reply or the passing of time.

@@ -158,6 +158,78 @@ async fn whoever_uses_another_database_is_told_once_that_it_is_not_shown() {
 }
 
 #[tokio::test]
+async fn an_error_to_a_request_that_passes_by_itself_is_told_once() {
+    let free =
+        attached(&["ask AUTH me secret; ask AUTH me secret; ask CLIENT NONSENSE; ask SET lock A; sleep 1"])
+            .await;
+    assert_eq!(free.wire(0), "SET lock A");
+    let told = said(&free);
+    assert!(
+        told.len() == 1 && told[0].contains("redis refused this program's AUTH: (WRONGPASS)"),
+        "{told:?}"
+    );
+    assert!(!told[0].contains("secret"), "{told:?}");
+}
+
+#[tokio::test]
+async fn who_has_never_connected_is_known() {
+    let elsewhere = ["bash", "-c", "sleep 5; echo slept"].map(str::to_owned).to_vec();
+    let programs = of(&[elsewhere, script(WORKER)], Some("lock"), Speaks::Redis);
+    let scenario = attach::scenario(&programs).expect("a scenario");
+    let mut free = Free::of(session::open(scenario, options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    let alone: Vec<bool> = free.outlook.actors.iter().map(|actor| actor.unconnected).collect();
+    assert_eq!(alone, [true, false]);
+    assert!(matches!(free.outlook.actors[0].blocked, Some(Blocked::Waits { .. })));
+}
+
+#[tokio::test]
+async fn the_end_of_a_command_that_blocks_in_its_server_is_told_from_a_timer_of_the_program() {
+    let mut free = attached(&["ask BLPOP q 3; echo got; sleep 5; ask PING"]).await;
+    free.moves([0]).await;
+    let timer = free.outlook.timer.expect("the server ends it");
+    assert!(timer.in_server, "{timer:?}");
+    free.all([Choice::Timer]).await;
+    assert_eq!(said(&free), ["got"]);
+    assert!(!free.outlook.timer.expect("it sleeps").in_server);
+}
+
+/// As libev does (gevent's loop): it polls until the clock is past the end of a timer of 0 s.
+#[tokio::test]
+async fn a_loop_that_polls_until_the_clock_moves_comes_to_rest_though_time_stands() {
+    let polls = "import os, select, time
+files = os.pipe()
+epoll, polled = select.epoll(), select.poll()
+waits = {
+    'select': lambda: select.select(files[:1], [], [], 0),
+    'poll': lambda: polled.poll(0),
+    'epoll': lambda: epoll.poll(0),
+}
+epoll.register(files[0])
+polled.register(files[0], select.POLLIN)
+for name, wait in waits.items():
+    end = time.monotonic()
+    while time.monotonic() <= end:
+        wait()
+    print(name, flush=True)
+end = time.monotonic()
+assert time.monotonic() == end, 'time stands for whoever only looks'
+time.sleep(5)
+";
+    let program = ["python3", "-S", "-c", polls].map(str::to_owned).to_vec();
+    let scenario = attach::scenario(&of(&[program], Some("lock"), Speaks::Redis)).expect("a scenario");
+    let mut free = Free::of(session::open(scenario, options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    assert_eq!(said(&free), ["select", "poll", "epoll"]);
+    let Some(Blocked::Waits { until }) = free.outlook.actors[0].blocked else {
+        panic!("{:?}", free.outlook.actors[0])
+    };
+    assert_eq!(until.as_millis() / 1000, 5, "the polls have moved the clock by less than a millisecond");
+}
+
+#[tokio::test]
 async fn with_a_name_nothing_is_said_of_any_other_lock() {
     let script = "ask GET other\necho HOLDS other\nask GET lock\necho HOLDS lock\nsleep 9\n";
     let mut free = attached(&[script, script]).await;
@@ -519,7 +591,7 @@ async fn a_program_that_never_reads_keeps_only_itself_waiting() {
 #[tokio::test]
 async fn a_program_that_never_rests_is_not_waited_for_for_ever() {
     let mut free = attached(&["while :; do echo again; done", WORKER]).await;
-    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Busy));
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Computes));
     let told = said(&free).into_iter().filter(|line| line == "again").count();
     assert!(told <= 50, "what it prints is told up to a bound: {told}");
     free.moves([1]).await;

@@ -215,13 +215,13 @@ fn how_to_join_fits_every_screen() {
 fn outlook() -> Outlook {
     let able = |label: &str, wire: &str| ActorOutlook {
         next: Some(Next { label: label.into(), server: "redis".into(), wire: wire.into() }),
-        blocked: None,
+        ..ActorOutlook::default()
     };
     let clients = ["A", "B", "C"].map(str::to_owned);
     let faults = |make: fn(String) -> Fault| clients.clone().map(make);
     Outlook {
         actors: vec![able("release", "DEL lock"), able("acquire", "SET lock b NX")],
-        timer: Some(Timer { actor: ActorId(1), at: LessonTime::from_nanos(4_500_000_000) }),
+        timer: Some(Timer { actor: ActorId(1), at: LessonTime::from_nanos(4_500_000_000), in_server: false }),
         faults: [
             faults(|client| Fault::Crash { client }),
             faults(|client| Fault::Freeze { client }),

@@ -33,14 +33,14 @@ fn next(label: &str, wire: &str) -> Next {
 /// A can move, B waits for time, C is dead.
 fn outlook() -> Outlook {
     let until = LessonTime::from_nanos(4_500_000_000);
-    let prospect = |next, blocked| ActorOutlook { next, blocked };
+    let prospect = |next, blocked| ActorOutlook { next, blocked, ..ActorOutlook::default() };
     Outlook {
         actors: vec![
             prospect(Some(next("release", "DEL lock")), None),
             prospect(Some(next("acquire", "")), Some(Blocked::Waits { until })),
             prospect(None, Some(Blocked::Dead)),
         ],
-        timer: Some(Timer { actor: ActorId(1), at: until }),
+        timer: Some(Timer { actor: ActorId(1), at: until, in_server: false }),
         faults: vec![
             Fault::Crash { client: "A".into() },
             Fault::Freeze { client: "A".into() },
@@ -204,12 +204,63 @@ fn who_cannot_move_says_why() {
 fn where_nobody_can_ever_move_again_it_is_said_what_to_do() {
     let mut stand = free(Lang::En, (100, 30));
     assert!(!stand.shows("Everybody is finished or dead"));
-    let over = |blocked| ActorOutlook { next: None, blocked: Some(blocked) };
+    let over = |blocked| ActorOutlook { blocked: Some(blocked), ..ActorOutlook::default() };
     stand.update(Update::Outlook(Outlook {
         actors: vec![over(Blocked::Finished), over(Blocked::Dead)],
         ..Outlook::default()
     }));
     assert!(stand.shows("Everybody is finished or dead: ← goes back"), "{:#?}", stand.rows());
+    stand.press('t');
+    assert!(stand.shows("Everybody is finished or dead: ← goes back"), "{:#?}", stand.rows());
+    assert!(!stand.shows("Nobody waits"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_program_that_computes_or_has_never_connected_is_told_so_in_its_row() {
+    for (lang, computes, alone, ends) in [
+        (
+            Lang::En,
+            "still at work: it computes, or reads the clock until time passes; . lets time pass",
+            "has not connected to Redis yet; does it use REDIS_URL?",
+            "time, to 3.000s: redis ends A's BLPOP",
+        ),
+        (
+            Lang::Zh,
+            "还没停下来：在计算，或者在反复读时钟；按 . 让时间前进",
+            "还没有连接 Redis，它用了 REDIS_URL 吗？",
+            "时间前进到 3.000s：redis 结束 A 的 BLPOP",
+        ),
+    ] {
+        let mut stand = free(lang, (200, 50));
+        let until = LessonTime::from_nanos(20_000_000);
+        let waits = Some(Blocked::Waits { until });
+        stand.update(Update::Outlook(Outlook {
+            actors: vec![
+                ActorOutlook {
+                    next: Some(next("BLPOP", "BLPOP q 3")),
+                    blocked: Some(Blocked::Unanswered),
+                    unconnected: false,
+                },
+                ActorOutlook { next: Some(Next::default()), blocked: waits, unconnected: true },
+                ActorOutlook {
+                    next: Some(Next::default()),
+                    blocked: Some(Blocked::Computes),
+                    unconnected: false,
+                },
+            ],
+            timer: Some(Timer {
+                actor: ActorId(0),
+                at: LessonTime::from_nanos(3_000_000_000),
+                in_server: true,
+            }),
+            ..Outlook::default()
+        }));
+        // A Chinese character takes two cells, and the rows may be wrapped.
+        let told = stand.rows().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in [computes, alone, ends] {
+            assert!(told.contains(words), "{words}: {:#?}", stand.rows());
+        }
+    }
 }
 
 #[test]
@@ -389,8 +440,11 @@ fn the_scrubber_goes_along() {
 #[test]
 fn further_back_everybody_has_the_key_of_then_and_says_what_came_next() {
     let crowd = |finished: bool| {
-        let able = |n: u32| ActorOutlook { next: Some(next("check", &format!("GET {n}"))), blocked: None };
-        let done = ActorOutlook { next: None, blocked: Some(Blocked::Finished) };
+        let able = |n: u32| {
+            let next = Some(next("check", &format!("GET {n}")));
+            ActorOutlook { next, ..ActorOutlook::default() }
+        };
+        let done = ActorOutlook { blocked: Some(Blocked::Finished), ..ActorOutlook::default() };
         let mut actors: Vec<ActorOutlook> = (0..11).map(able).collect();
         if finished {
             actors[0] = done;

@@ -19,6 +19,7 @@ use tokio::{
     sync::mpsc,
 };
 
+use super::Hinted;
 use super::dialect::{Dialect, LONGEST_REQUEST, Sent};
 use crate::{
     client::protocol::Response,
@@ -42,6 +43,11 @@ const OTHER_DATABASE: Words = Words::new(
      is shown: have it use that one (an address ends with `/0`) to see its keys.",
     "Lockstep：这个程序用的是 {} 号数据库。它的请求照样可以一步步走，但服务器里的内容只显示 0 号数据库：想看到它的键，请让它改用 0 号（地址以 `/0` 结尾）。",
 );
+
+const REFUSED: Words =
+    Words::new("Lockstep: {} refused this program's {}: {}", "Lockstep：{} 拒绝了这个程序的 {}：{}");
+/// The most such errors that are reported of a program.
+const MOST_REFUSALS: usize = 20;
 
 pub(super) struct Connection {
     /// The index of the server that the connection leads to.
@@ -72,6 +78,7 @@ pub(super) struct HeldRequest {
 }
 
 /// What is known of a request.
+#[derive(Default)]
 pub(super) struct RequestInfo {
     /// The command; `None` for a request that needs no turn.
     pub(super) command: Option<Command>,
@@ -83,6 +90,8 @@ pub(super) struct RequestInfo {
     pub(super) confirmations: usize,
     /// The database that it selects, if that is not database 0.
     pub(super) database: Option<String>,
+    /// The name of a request that needs no turn, if an error in reply to it matters.
+    pub(super) passes: Option<String>,
 }
 
 pub(super) struct Unanswered {
@@ -184,7 +193,7 @@ impl Connection {
             // An empty line is no request.
             let Some(asked) = asked else { continue };
             if let Some(database) = &asked.database
-                && !std::mem::replace(gate.told_of_databases, true)
+                && !std::mem::replace(&mut gate.hinted.databases, true)
             {
                 let remark = OTHER_DATABASE.text(&[database]);
                 gate.report(Response::Remarked { actor: gate.actor, remark });
@@ -253,7 +262,13 @@ impl Connection {
 
     /// Handles the reply to the `n`th unanswered request.
     fn answered(&mut self, n: usize, reply: Reply, gate: &mut GateParts<'_>) {
-        let Some(Unanswered { op: Some(op), asked }) = self.unanswered.remove(n) else { return };
+        let Some(Unanswered { op, asked }) = self.unanswered.remove(n) else { return };
+        let Some(op) = op else {
+            if let Some(name) = asked.passes.filter(|_| matches!(reply, Reply::Error { .. })) {
+                gate.refused_in_passing(&name, &reply);
+            }
+            return;
+        };
         if asked.calls && matches!(&reply, Reply::Error { code, .. } if code == "NOSCRIPT") {
             *gate.refused = Some((op, reply));
         } else {
@@ -271,14 +286,23 @@ pub(super) struct GateParts<'a> {
     pub(super) refused: &'a mut Option<(OpId, Reply)>,
     /// The session of the program, if its server has sessions.
     pub(super) session: &'a mut Option<i64>,
-    /// Whether the program was told that only database 0 is shown.
-    pub(super) told_of_databases: &'a mut bool,
+    pub(super) hinted: &'a mut Hinted,
 }
 
 impl GateParts<'_> {
     pub(super) fn report(&self, response: Response) {
         // Without a listener the run is over.
         let _ = self.responses.send(response);
+    }
+
+    /// Reports an error in reply to a request that needed no turn, such as a wrong password: once, because libraries
+    /// try again at once.
+    fn refused_in_passing(&mut self, name: &str, reply: &Reply) {
+        let why = reply.to_string();
+        let remark = REFUSED.text(&[self.server, name, &why]);
+        if self.hinted.refusals.len() < MOST_REFUSALS && self.hinted.refusals.insert(remark.en.clone()) {
+            self.report(Response::Remarked { actor: self.actor, remark });
+        }
     }
 
     fn message(&self, about: String, what: String) {

@@ -36,6 +36,8 @@ const HOUSEKEEPING: [&str; 12] = [
 /// passing.
 const ACTS_ON_OTHERS: [(&str, &str); 4] =
     [("CLIENT", "PAUSE"), ("CLIENT", "UNPAUSE"), ("CLIENT", "KILL"), ("CLIENT", "UNBLOCK")];
+/// Commands with which libraries ask for what not every server has. An error in reply means nothing: they go on without.
+const ABOUT_ABILITIES: [&str; 2] = ["CLIENT", "COMMAND"];
 /// The commands that call a script.
 const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
 /// The most characters of a script that are shown.
@@ -147,10 +149,8 @@ impl Dialect {
                     Command::Zookeeper(call)
                 });
                 let command = command.filter(|command| !is_one_of(passes, command.brief().split(' ')));
-                Ok(Some((
-                    end,
-                    Some(RequestInfo { command, number, calls: false, confirmations: 0, database: None }),
-                )))
+                let asked = RequestInfo { command, number, ..RequestInfo::default() };
+                Ok(Some((end, Some(asked))))
             }
         }
     }
@@ -244,7 +244,8 @@ fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<RequestInfo>, U
     let calls = SCRIPTS.contains(&name.as_str());
     let database = words.get(1).filter(|number| name == "SELECT" && *number != "0").cloned();
     let command = (!passes).then(|| shown(words));
-    Ok(Some(RequestInfo { command, number: None, calls, confirmations, database }))
+    let passes = Some(name).filter(|name| passes && !ABOUT_ABILITIES.contains(&name.as_str()));
+    Ok(Some(RequestInfo { command, number: None, calls, confirmations, database, passes }))
 }
 
 /// Whether a command is listed in `known`, by its first word or its first two.

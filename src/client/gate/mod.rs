@@ -6,7 +6,7 @@
 //! nobody else.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     future::poll_fn,
     io,
     os::fd::OwnedFd,
@@ -269,6 +269,8 @@ struct Hinted {
     connections: bool,
     /// The hint that only database 0 is shown.
     databases: bool,
+    /// The errors in reply to requests that needed no turn.
+    refusals: BTreeSet<String>,
 }
 
 /// The beliefs that a program has printed since the last rest beyond the lines that are reported.
@@ -309,9 +311,7 @@ impl Inner {
         let Self { actor, servers, responses, held, session, hinted, connections, .. } = self;
         let connection = connections.get_mut(&id)?;
         let Server { name, refused, .. } = servers.get_mut(connection.to)?;
-        let told_of_databases = &mut hinted.databases;
-        let parts =
-            GateParts { actor: *actor, server: name, responses, held, refused, session, told_of_databases };
+        let parts = GateParts { actor: *actor, server: name, responses, held, refused, session, hinted };
         Some((connection, parts))
     }
 

@@ -283,7 +283,7 @@ impl GateTask {
             inner.report_remark(NO_CLOCK.text(&[]));
         }
         let asks = inner.asks();
-        let report = Response::Rests { actor: inner.actor, asks, until, ended, busy };
+        let report = Response::Rests { actor: inner.actor, asks, until, ended, busy, connected };
         if settling.asked > 0 || self.reported.as_ref() != Some(&report) {
             inner.report(report.clone());
         }

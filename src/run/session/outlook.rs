@@ -2,7 +2,6 @@
 
 use super::director::Director;
 use crate::{
-    clock::LessonTime,
     log::{
         ActorId, Choice,
         outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
@@ -21,21 +20,26 @@ const DEAD: Words = Words::new(
 );
 const FINISHED: Words = Words::new("{} cannot move: its program is over.", "{} 动不了：它的程序已经执行完。");
 const WAITS: Words = Words::new(
-    "{} cannot move: it waits ({}) until {} s. Let time pass.",
-    "{} 动不了：它在等待（{}），要到 {} s。先让时间前进。",
+    "{} cannot move: it waits ({}) until {}. Let time pass.",
+    "{} 动不了：它在等待（{}），要到 {}。先让时间前进。",
 );
 /// For an external program, whose waits have no label.
 const SLEEPS: Words = Words::new(
-    "{} cannot move: it waits until {} s. Let time pass.",
-    "{} 动不了：它在等待，要到 {} s。先让时间前进。",
+    "{} cannot move: it waits until {}. Let time pass.",
+    "{} 动不了：它在等待，要到 {}。先让时间前进。",
 );
 const UNANSWERED: Words =
     Words::new("{} cannot move: `{}` has not been answered yet.", "{} 动不了：`{}` 还没有收到回复。");
 const UNNOTIFIED: Words =
     Words::new("{} cannot move: it waits for a notification about {}.", "{} 动不了：它在等关于 {} 的通知。");
 const BUSY: Words = Words::new(
-    "{} cannot move: its program sends nothing now. It computes, or waits for something that is not time.",
-    "{} 动不了：它的程序现在没有发送请求，可能在计算，或者在等待与时间无关的事情。",
+    "{} cannot move: its program sends nothing now. It waits for something that is not time.",
+    "{} 动不了：它的程序现在没有发送请求，在等待与时间无关的事情。",
+);
+const COMPUTES: Words = Words::new(
+    "{} cannot move: its program does not come to rest. It computes, or reads the clock until time has passed. Let \
+     time pass.",
+    "{} 动不了：它的程序一直停不下来，可能在计算，或者在反复读时钟、等时间过去。先让时间前进。",
 );
 const NO_CLIENT: Words = Words::new("There is no such client.", "没有这个客户端。");
 const NO_TIMER: Words = Words::new(
@@ -46,7 +50,9 @@ const NO_TIMER: Words = Words::new(
 impl Director {
     pub(crate) fn outlook(&self) -> Outlook {
         let actors = self.actors.ids().map(|actor| self.actor_outlook(actor)).collect();
-        let timer = self.next_timer().map(|(actor, at)| Timer { actor, at });
+        let inside = self.next_end();
+        let timer = self.next_timer();
+        let timer = timer.map(|(actor, at)| Timer { actor, at, in_server: inside == Some((actor, at)) });
         Outlook { actors, timer, faults: self.harness.possible_faults() }
     }
 
@@ -84,10 +90,12 @@ impl Director {
             State::Waiting { until, .. } => Some(Blocked::Waits { until: *until }),
             State::Outside { .. } => Some(match actor.waits_until() {
                 Some(until) => Blocked::Waits { until },
+                None if actor.conduct().is_some_and(|conduct| conduct.busy) => Blocked::Computes,
                 None => Blocked::Busy,
             }),
         };
-        ActorOutlook { next, blocked }
+        let unconnected = actor.conduct().is_some_and(|conduct| !conduct.connected);
+        ActorOutlook { next, blocked, unconnected }
     }
 
     /// Why a choice cannot be made now, or `None` if it can as far as is known. A fault may still be refused
@@ -101,7 +109,7 @@ impl Director {
         if self.actors.get(actor).is_none() {
             return Some(NO_CLIENT.text(&[]));
         }
-        let ActorOutlook { next, blocked } = self.actor_outlook(actor);
+        let ActorOutlook { next, blocked, .. } = self.actor_outlook(actor);
         let name = self.name(actor);
         let next = next.unwrap_or_default();
         Some(match blocked? {
@@ -109,15 +117,16 @@ impl Director {
             Blocked::Dead => DEAD.text(&[name]),
             Blocked::Finished => FINISHED.text(&[name]),
             Blocked::Waits { until } => {
-                let seconds = format!("{:.1}", until.since(LessonTime::ZERO).as_secs_f64());
+                let until = until.brief();
                 if next.label.is_empty() {
-                    SLEEPS.text(&[name, &seconds])
+                    SLEEPS.text(&[name, &until])
                 } else {
-                    WAITS.text(&[name, &next.label, &seconds])
+                    WAITS.text(&[name, &next.label, &until])
                 }
             }
             Blocked::Unanswered => UNANSWERED.text(&[name, &next.wire]),
             Blocked::Busy => BUSY.text(&[name]),
+            Blocked::Computes => COMPUTES.text(&[name]),
             Blocked::Unnotified => UNNOTIFIED.text(&[name, &next.wire]),
         })
     }

@@ -177,6 +177,13 @@ pub(crate) fn sent(bytes: &[u8], listens: bool) -> Sent {
         if kind.ends_with("subscribe") {
             return Sent::Confirmation(connection::reply(value));
         }
+        if pushed
+            && kind == "invalidate"
+            && let Some(Value::Array(keys)) = items.get(1)
+        {
+            let keys: Vec<String> = keys.iter().filter_map(text).collect();
+            return Sent::Message(vec![keys.join(" "), kind]);
+        }
         if pushed || matches!(kind.as_str(), "message" | "pmessage" | "smessage") && items.len() > 2 {
             return Sent::Message(items.iter().filter_map(text).collect());
         }

@@ -407,7 +407,9 @@ impl<R: Runs> App<R> {
                 true
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                if key.code == KeyCode::Esc && matches!(self.notice, Some(Notice::RunIsLost(_))) {
+                if key.code == KeyCode::Esc
+                    && matches!(self.notice, Some(Notice::RunIsLost(_) | Notice::BranchIsLost(_)))
+                {
                     // As usual elsewhere, Esc dismisses a question.
                     self.notice = None;
                     return true;
@@ -470,9 +472,10 @@ impl<R: Runs> App<R> {
         let before = self.notice.take();
         match (action, self.overlay) {
             (Action::Close | Action::Restart, Overlay::Nothing)
-                if self.would_lose_run() && before != Some(Notice::RunIsLost(action)) =>
+                if let Some(question) =
+                    self.would_lose(action).filter(|asks| before.as_ref() != Some(asks)) =>
             {
-                self.notice = Some(Notice::RunIsLost(action));
+                self.notice = Some(question);
             }
             (Action::Quit, _) => {
                 self.keep_current_run();

@@ -106,7 +106,7 @@ mod tests {
     };
 
     fn outlook(blocked: impl IntoIterator<Item = Option<Blocked>>) -> Outlook {
-        let prospect = |blocked| ActorOutlook { next: None, blocked };
+        let prospect = |blocked| ActorOutlook { blocked, ..ActorOutlook::default() };
         Outlook { actors: blocked.into_iter().map(prospect).collect(), ..Outlook::default() }
     }
 

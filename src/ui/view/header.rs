@@ -138,7 +138,8 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
         (_, Motion::Held) => (words::HELD, Role::Warning),
         (RunPhase::Working, _) if let Some(seconds) = view.waited => {
-            return (words::WORKING_FOR.with(view.scene.lang, &[&seconds.to_string()]), Role::Warning);
+            let words = if view.time_stands() { words::WORKING_STILL } else { words::WORKING_FOR };
+            return (words.with(view.scene.lang, &[&seconds.to_string()]), Role::Warning);
         }
         (RunPhase::Working, _) => (words::WORKING, Role::Chrome),
         (RunPhase::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),

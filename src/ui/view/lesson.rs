@@ -149,6 +149,12 @@ impl<'a> LessonView<'a> {
         lines
     }
 
+    /// Whether time stands still while programs work: in free play it does where the clock can jump.
+    pub(crate) fn time_stands(&self) -> bool {
+        let jumps = self.entry.variants.get(self.variant).is_some_and(|variant| variant.lab.topology().jump);
+        self.free.is_some() && jumps && self.scene.world.clock == ClockKind::Controlled
+    }
+
     /// Explains what a long step waits for, so that it does not look as if it hangs.
     fn waiting_lines(&self, width: u16) -> Vec<Line<'static>> {
         let (scene, lang) = (&self.scene, self.scene.lang);
@@ -157,7 +163,8 @@ impl<'a> LessonView<'a> {
         };
         // Adds one dot each second.
         let sign = glyphs::PASSES.repeat(1 + usize::try_from(seconds % 3).unwrap_or(0));
-        let words = words::WORKING_WHY.with(lang, &[&sign, &seconds.to_string()]);
+        let words = if self.time_stands() { words::WORKING_STILL_WHY } else { words::WORKING_WHY };
+        let words = words.with(lang, &[&sign, &seconds.to_string()]);
         let mut lines = paragraph::plain(&words, width.into(), scene.style(Role::Warning));
         lines.push(Line::default());
         lines
@@ -312,8 +319,8 @@ impl<'a> LessonView<'a> {
         }
         let fresh = self.is_fresh();
         // Nothing comes after this, not even a verdict.
-        let over =
-            self.verdict().is_some() || (self.at_end() && (self.single.is_some() || self.was_chosen()));
+        let chosen = self.was_chosen() && matches!(self.phase, RunPhase::Over(_));
+        let over = self.verdict().is_some() || (self.at_end() && (self.single.is_some() || chosen));
         if over && self.free.is_none() {
             idle.extend(["step", "play"]);
         }

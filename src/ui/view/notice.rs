@@ -20,6 +20,8 @@ pub enum Notice {
     Questions(bool),
     /// This action would lose the run.
     RunIsLost(Action),
+    /// The same for a branch that is not on the screen.
+    BranchIsLost(Action),
     Saved(PathBuf),
     /// The run that was left has been recorded in this file.
     Recorded(PathBuf),
@@ -53,13 +55,21 @@ pub enum Notice {
     OnlyAscii,
 }
 
+/// The key of an action that discards a run.
+fn key_of(action: Action) -> &'static str {
+    if action == Action::Restart { "restart" } else { "leave" }
+}
+
 impl Notice {
     fn words(&self, keys: &KeyMap, lang: Lang) -> String {
         match self {
             Self::Silent(why) => words::SILENT.with(lang, &[why.get(lang), &keys.label("restart")]),
             Self::RunIsLost(action) => {
-                let key = if *action == Action::Restart { "restart" } else { "leave" };
-                words::RUN_IS_LOST.with(lang, &[&keys.label(key), &keys.label("save")])
+                words::RUN_IS_LOST.with(lang, &[&keys.label(key_of(*action)), &keys.label("save")])
+            }
+            Self::BranchIsLost(action) => {
+                let keys = [key_of(*action), "branches", "save"].map(|id| keys.label(id));
+                words::BRANCH_IS_LOST.with(lang, &[&keys[0], &keys[1], &keys[2]])
             }
             Self::Saved(file) => words::SAVED.with(lang, &[&file.display().to_string()]),
             Self::Recorded(file) => words::RUN_RECORDED.with(lang, &[&file.display().to_string()]),

@@ -94,8 +94,14 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     }
 }
 
-/// The full command and reply of the newest line, if it is cut, in lines of their own.
+/// What the newest line says in full, if it is cut, in lines of their own: a remark of Lockstep on a program, or a command
+/// and its reply.
 fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
+    if let Some(remark) = cut_remark(scene, back, area) {
+        let mut lines = text::wrap(&remark, area.width.saturating_sub(2).into());
+        lines.truncate(READ.min(area.height.saturating_sub(1).into()));
+        return lines;
+    }
     // A notification may come between a request and its reply.
     let newest = scene.log.events()[..scene.world.position]
         .iter()
@@ -127,6 +133,27 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     // Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
     lines.truncate(if lines.len() > READ { CUT } else { most });
     lines
+}
+
+/// The newest remark of Lockstep on a program, if it is cut and nothing was sent since.
+fn cut_remark(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Option<String> {
+    if back.unwrap_or(0) > 0 || scene.selected.is_some() {
+        return None;
+    }
+    let known = &scene.chart.wire[..rows(scene)];
+    let since =
+        known.iter().rev().take_while(|row| !matches!(scene.event(row.event), Some(EventKind::Sent { .. })));
+    let is_remark =
+        |row: &&WireRow| matches!(scene.event(row.event), Some(EventKind::Said { zh: Some(_), .. }));
+    let remark = since.take(area.height.into()).find(is_remark)?;
+    let names = names(scene, &scene.chart.wire[window(scene, back, area.height)]);
+    let (words, _) = detail::own_words(scene, remark.event);
+    (text::width(&words) > room(area.width.into(), names)).then_some(words)
+}
+
+/// The columns of a line beside the time and the sender.
+const fn room(width: usize, names: usize) -> usize {
+    width.saturating_sub(TIME_COLUMNS + names + 4)
 }
 
 /// The sender, with the server if there are several.
@@ -175,7 +202,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     } else {
         spans.push(Span::raw(" ".repeat(names + 3)));
     }
-    let room = width.saturating_sub(TIME_COLUMNS + names + 4);
+    let room = room(width, names);
     let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row, Reply::brief);

@@ -33,12 +33,22 @@ pub const SLEEPS_UNTIL: Words = Words::new("waits until {}", "等待中，到 {}
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
 pub const BUSY: Words = Words::new("sends nothing now", "现在没有发送请求");
+/// A program that has not come to rest. The value is the key that lets a second pass.
+pub const COMPUTES: Words = Words::new(
+    "still at work: it computes, or reads the clock until time passes; {} lets time pass",
+    "还没停下来：在计算，或者在反复读时钟；按 {} 让时间前进",
+);
+/// Values: the product of the servers, and the environment variable with their address.
+pub const HAS_NOT_CONNECTED: Words =
+    Words::new("has not connected to {} yet; does it use {}?", "还没有连接 {}，它用了 {} 吗？");
 pub const DEAD: Words = Words::new("dead", "已宕机");
 pub const FINISHED: Words = Words::new("finished", "执行完毕");
 pub const MORE_CLIENTS: Words =
     Words::new("without a key: {}, found with {}", "没有编号的还有 {} 个，用 {} 查找");
 
 pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
+/// A command that waits inside its server. Values: the moment, the server, the client, the command.
+pub const TO_END: Words = Words::new("time, to {}: {} ends {}'s {}", "时间前进到 {}：{} 结束 {} 的 {}");
 /// A program with an unanswered request may time out by a timer of its own.
 pub const TO_TIMEOUT: Words = Words::new(
     "time, to {}: a timer of {}'s own ends, its request unanswered",
@@ -74,6 +84,11 @@ pub const WAS_CHOSEN: Words = Words::new("Free play: what was chosen", "自由�
 pub const RUN_IS_LOST: Words = Words::new(
     "This run is in no file: {} again throws it away, {} saves it first.",
     "这次运行还没有存成文件：再按一次 {} 就丢弃它，按 {} 先保存。",
+);
+/// Values: the key that was pressed, the key of the branches, the key that saves.
+pub const BRANCH_IS_LOST: Words = Words::new(
+    "A branch that you left is in no file: {} again throws it away. To keep it, open it ({}) and save it ({}).",
+    "你离开过的一条分支还没有存成文件：再按一次 {} 就丢弃它；想保留就先打开它（{}），再保存（{}）。",
 );
 pub const RUN_RECORDED: Words =
     Words::new("The run that you left is recorded in {}.", "刚才的运行已录制到 {}。");

@@ -29,6 +29,12 @@ pub const WORKING_WHY: Words = Words::new(
     "{} {} s so far: timeouts of real servers cannot be jumped over.",
     "{} 已等 {} 秒：真实服务器的超时（会话、租约、选举）跳不过去。",
 );
+/// The same where time stands still until all programs rest.
+pub const WORKING_STILL: Words = Words::new("a program works, {} s", "程序在运行，{} 秒");
+pub const WORKING_STILL_WHY: Words = Words::new(
+    "{} {} s so far: a program is still at work. Time stands still meanwhile.",
+    "{} 已等 {} 秒：有程序还没停下来，这期间时间不走。",
+);
 pub const READY: Words = Words::new(
     "Ready: press {} for the first step, or {} to play.",
     "已就绪：按 {} 走第一步，或按 {} 播放。",

@@ -8,6 +8,9 @@ use serde_json::Value;
 /// The fewest hexadecimal digits in a row, not counting dashes, that make a random value (an owner's token, a UUID),
 /// and the shortest such word of Base64.
 const DIGITS: usize = 16;
+/// The fewest digits after `0.` that make a random value: decimal ones, and those in base 36.
+const DECIMALS: usize = 14;
+const BASE_36: usize = 8;
 
 /// The random values that have occurred in one run, in the order of their first occurrence.
 #[derive(Debug, Default)]
@@ -30,7 +33,7 @@ impl RandomValues {
     }
 
     fn push_word(&mut self, word: String, out: &mut String) {
-        if is_base64(&word) {
+        if is_base64(&word) || (follows_zero(out) && is_fraction(&word)) {
             return self.push_random(word, out);
         }
         let mut run = String::new();
@@ -87,6 +90,20 @@ fn is_base64(word: &str) -> bool {
     word.len() >= DIGITS && has(0) && has(1) && 3 * changes >= word.len() && !is_path
 }
 
+/// Whether a text ends with the `0.` with which a fraction begins.
+fn follows_zero(text: &str) -> bool {
+    let before = text.strip_suffix("0.");
+    before.is_some_and(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.'))
+}
+
+/// Whether a word is the fraction of a random number between 0 and 1, as JavaScript's `Math.random()` makes it, in decimal
+/// digits or in base 36. A sum or a time below 1 has fewer digits.
+fn is_fraction(word: &str) -> bool {
+    let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+    let least = if digits { DECIMALS } else { BASE_36 };
+    word.len() >= least && word.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{RandomValues, is_base64};
@@ -117,6 +134,18 @@ mod tests {
     }
 
     #[test]
+    fn random_fractions_are_told_from_sums_and_versions() {
+        let mut drawn = RandomValues::default();
+        for (n, fraction) in ["0.sztoduhl1b", "0.5507730691843731"].into_iter().enumerate() {
+            let text = drawn.without_random(&format!("SET lock {fraction} NX"));
+            assert_eq!(text, format!("SET lock 0.(random {}) NX", n + 1));
+        }
+        for other in ["0.1", "0.30000001", "v0.acquired", "lock-0.a1", "17.5507730691843731"] {
+            assert_eq!(drawn.without_random(other), other);
+        }
+    }
+
+    #[test]
     fn what_is_drawn_at_random_is_told_by_when_it_was_first_seen() {
         let order = |tokens: [&str; 2]| {
             let mut drawn = RandomValues::default();
@@ -132,7 +161,7 @@ mod tests {
         assert_eq!(again[..2], first[..2]);
         let one_for_both = order(["27cdb3a4d6f511ef8ac62c5b0b6b9d8a"; 2]);
         assert_ne!(one_for_both[1], first[1], "two that are the same stay the same");
-        let numbers = "SET stock 1764000000 0.1234567890123456789";
+        let numbers = "SET stock 1764000000 0.125 17640.1234567890123456 1.0.12345678901234";
         assert_eq!(RandomValues::default().without_random(numbers), numbers);
     }
 }

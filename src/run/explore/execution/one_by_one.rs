@@ -34,9 +34,9 @@ pub(super) fn because_of_invariants(scenario: &Scenario) -> Option<Text> {
 pub(super) fn because_of_processes(scenario: &Scenario) -> Text {
     if scenario.is_attached() {
         return both!(
-            "Gone through one by one, each from its beginning: the clients are programs of their own (`exec`), of which nothing \
+            "Gone through one by one, each from its beginning: the clients are programs of their own, of which nothing \
              can be put back.",
-            "逐个顺序地试，每次都从头开始：客户端是外部程序（`exec`），无法恢复到中途的状态。"
+            "逐个顺序地试，每次都从头开始：客户端是外部程序，无法恢复到中途的状态。"
         );
     }
     if !scenario.lab().can_be_restored() {

@@ -42,8 +42,13 @@ impl<R: Runs> App<R> {
                 self.overlay = Overlay::Branches(current);
             }
             Action::Timer if lesson.run.has_no_timer() => {
-                let keys = ["second", "palette"].map(|id| self.keys.label(id));
-                lesson.run.refuse(words::NO_TIMER.text(&[&keys[0], &keys[1]]));
+                let (keys, words) = if lesson.run.is_over() {
+                    (["back", "restart"], words::ALL_OVER)
+                } else {
+                    (["second", "palette"], words::NO_TIMER)
+                };
+                let keys = keys.map(|id| self.keys.label(id));
+                lesson.run.refuse(words.text(&[&keys[0], &keys[1]]));
             }
             Action::Timer => self.decide(Choice::Timer),
             Action::Pass(millis) => self.decide(Choice::Pass { millis }),
@@ -88,6 +93,7 @@ impl<R: Runs> App<R> {
 
     /// Branches after the last step before the playhead: a fresh lab repeats everything up to there.
     fn branch(&mut self, then: Option<Choice>) {
+        let unsaved = self.is_run_unsaved();
         let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.is_branching() {
             return;
@@ -97,7 +103,7 @@ impl<R: Runs> App<R> {
         let shared = past.history(past.len()).len();
         let log = lesson.run.playback.log();
         if log.history(log.len()).len() > shared {
-            lesson.branches.add(log.clone(), shared);
+            lesson.branches.add(log.clone(), shared, unsaved);
         }
         self.begin_branch(past, then);
     }
@@ -120,10 +126,11 @@ impl<R: Runs> App<R> {
     /// Switches to another branch by repeating its moves.
     pub(crate) fn switch_branch(&mut self, row: usize) {
         self.overlay = Overlay::Nothing;
+        let unsaved = self.is_run_unsaved();
         let Mode::Learning(lesson) = &mut self.mode else { return };
         let log = lesson.run.playback.log().clone();
         let to = lesson.branches.rows(&log).get(row).map(|row| row.branch);
-        let Some(past) = to.and_then(|to| lesson.branches.switch(log, to)).cloned() else { return };
+        let Some(past) = to.and_then(|to| lesson.branches.switch(log, to, unsaved)).cloned() else { return };
         lesson.show_newest();
         self.begin_branch(past, None);
     }

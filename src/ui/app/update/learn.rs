@@ -49,14 +49,29 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Whether leaving or restarting would lose a run that cannot be reproduced: one with choices for the learner's own
-    /// programs that was not saved.
-    pub(crate) fn would_lose_run(&self) -> bool {
+    /// What leaving or restarting would lose.
+    pub(crate) fn would_lose(&self, action: Action) -> Option<Notice> {
+        let Mode::Learning(lesson) = &self.mode else { return None };
+        if lesson.selected.is_some()
+            || lesson.single.is_some()
+            || self.interviewing().is_some()
+            || self.runs.records()
+        {
+            return None;
+        }
+        if self.is_run_unsaved() {
+            return Some(Notice::RunIsLost(action));
+        }
+        lesson.branches.others_unsaved().then_some(Notice::BranchIsLost(action))
+    }
+
+    /// Whether the run on the screen cannot be reproduced, because it has choices for the learner's own programs, and is
+    /// in no file.
+    pub(crate) fn is_run_unsaved(&self) -> bool {
         let Mode::Learning(lesson) = &self.mode else { return false };
-        let is_left = lesson.selected.is_none() && lesson.single.is_none() && self.interviewing().is_none();
         let log = lesson.run.playback.log();
         let chosen = || log.events().iter().any(|event| matches!(event.kind, EventKind::Chose(_)));
-        self.runs.begin_free() && !self.runs.records() && is_left && log.len() > lesson.kept && chosen()
+        self.runs.begin_free() && log.len() > lesson.kept && chosen()
     }
 
     fn give_rows(&mut self, more: i16) {

@@ -94,6 +94,11 @@ impl Learning {
         self.can_choose() && self.free.as_ref().is_some_and(|free| free.outlook.timer.is_none())
     }
 
+    /// Whether no actor can ever move again.
+    pub fn is_over(&self) -> bool {
+        self.free.as_ref().is_some_and(|free| free.outlook.is_over())
+    }
+
     /// Shows why a choice cannot be made.
     pub fn refuse(&mut self, why: Text) {
         self.free.get_or_insert_default().notice = FreeNotice::Refused(why);

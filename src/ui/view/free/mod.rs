@@ -9,7 +9,7 @@ use super::{LessonView, paragraph, prelude::*};
 use crate::{
     lesson::PRIMARY,
     log::{
-        Choice,
+        Choice, Product,
         outlook::{ActorOutlook, Blocked, Outlook},
     },
     text::Text,
@@ -209,6 +209,7 @@ impl<'a> FreePane<'_, 'a> {
             }
             Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]) + &to,
             Some(Blocked::Busy) => words::BUSY.get(lang).to_owned(),
+            Some(Blocked::Computes) => words::COMPUTES.with(lang, &[&scene.keys.label("second")]),
             Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
             Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
             Some(Blocked::Dead) => match self.why_it_gave_up(actor) {
@@ -219,6 +220,11 @@ impl<'a> FreePane<'_, 'a> {
                 None => format!("{} {}", scene.end_sign(actor), words::DEAD.get(lang)),
             },
             Some(Blocked::Finished) => words::FINISHED.get(lang).to_owned(),
+        };
+        let idles = matches!(blocked, Some(Blocked::Waits { .. } | Blocked::Busy));
+        let status = match prospect.filter(|prospect| idles && prospect.unconnected) {
+            Some(_) => format!("{status} · {}", self.has_not_connected()),
+            None => status,
         };
         let able = blocked.is_none() && self.free.live;
         let (key_role, role) = if able { (Role::Code, Role::Text) } else { (Role::Chrome, Role::Chrome) };
@@ -238,6 +244,14 @@ impl<'a> FreePane<'_, 'a> {
             lines.push(Line::from(first));
         }
         lines
+    }
+
+    /// That a program has not connected, with the variable from which it could know where to.
+    fn has_not_connected(&self) -> String {
+        let first = self.scene().world.servers.first();
+        let product = first.map_or("", |server| server.info.product.as_str());
+        let variable = if product == Product::Zookeeper.traits().name { "ZOOKEEPER" } else { "REDIS_URL" };
+        words::HAS_NOT_CONNECTED.with(self.scene().lang, &[product, variable])
     }
 
     /// The error with which an actor's program ended, if it did.
@@ -333,6 +347,13 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
         Choice::Timer => match outlook.timer {
             Some(timer) => {
                 let blocked = outlook.actors.get(timer.actor.0 as usize).map(|prospect| prospect.blocked);
+                if timer.in_server
+                    && let Some(next) =
+                        outlook.actors.get(timer.actor.0 as usize).and_then(|p| p.next.as_ref())
+                {
+                    let at = time::moment(timer.at);
+                    return words::TO_END.with(lang, &[&at, &next.server, name(timer.actor), &next.label]);
+                }
                 let unanswered = matches!(blocked, Some(None | Some(Blocked::Unanswered)));
                 let words = if unanswered { words::TO_TIMEOUT } else { words::TO_TIMER };
                 words.with(lang, &[&time::moment(timer.at), name(timer.actor)])
