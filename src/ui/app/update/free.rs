@@ -53,8 +53,12 @@ impl<R: Runs> App<R> {
                     Some(free) => free.keyed.clone(),
                     None => Vec::new(),
                 };
-                if let Some(actor) = keyed.get(n).copied() {
-                    self.decide(Choice::Move { actor });
+                match keyed.get(n).copied() {
+                    Some(actor) => self.decide(Choice::Move { actor }),
+                    None => {
+                        let (key, keyed) = (self.keys.label(&format!("move-{}", n + 1)), keyed.len());
+                        lesson.run.refuse(words::NO_SUCH_CLIENT.text(&[&key, &keyed.to_string()]));
+                    }
                 }
             }
             Action::Choose(n) => {
