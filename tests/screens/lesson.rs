@@ -6,6 +6,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
     log::{ActorId, Belief, EventKind, Limit, LockInfo, Log, Stop, Znode},
+    recording::carried,
     run::{
         LessonChoice,
         session::{Command, Failure, Update},
@@ -26,7 +27,7 @@ use ratatui::{
 };
 
 use crate::{
-    event_loop, staged,
+    event_loop, scenarios, staged,
     stand::{FakeRuns, LANGS, SIZES, Stand, catalogue, odd_sizes},
 };
 
@@ -201,12 +202,28 @@ fn focus_zoom_and_presenting_share_out_the_screen() {
 
 #[test]
 fn the_programs_are_shown_where_the_servers_leave_room() {
+    let programmed = |size| {
+        let scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
+        let log = carried::open(&scenario).expect("a recording").log;
+        let is_it = |event: &lockstep::log::Event| matches!(event.kind, EventKind::Stop { item: 8, .. });
+        let stop = log.events().iter().rposition(is_it).expect("a stop");
+        let mut stand = Stand::programmed(scenario, Lang::En, size);
+        stand.events(log.events()[..=stop].to_vec());
+        stand.update(Update::Stepped { ended: false });
+        stand.press('~');
+        stand
+    };
     let both = |stand: &Stand| [stand.shows("On the wire"), stand.shows("What the clients run")];
     for (size, shown) in [((80, 24), [true, false]), ((120, 40), [true, true]), ((150, 40), [true, true])] {
-        let stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, size);
+        let stand = programmed(size);
         assert_eq!(both(&stand), shown, "{size:?} {:#?}", stand.rows());
+        assert!(
+            size.0 < 120 || stand.shows("▸work"),
+            "who stands at a line points to it: {:#?}",
+            stand.rows()
+        );
     }
-    let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
+    let mut stand = programmed((120, 40));
     stand.press('c');
     assert_eq!(both(&stand), [false, true], "{:#?}", stand.rows());
     stand.press('c');
@@ -242,7 +259,7 @@ fn a_key_that_does_nothing_says_where_it_works() {
         ('e', "member by member"),
         ('<', "sequence diagram: press w"),
         (']', "No question, fault or violation comes later"),
-        ('/', "The catalogue: search the lessons"),
+        ('/', "(The catalogue): search the lessons"),
     ] {
         stand.press(key);
         assert!(stand.shows(words), "{key}: {:#?}", stand.rows());

@@ -355,7 +355,7 @@ fn what_the_newest_event_changed_is_never_cut() {
     let mut looked = 0;
     for (scenario, log) in recorded() {
         for size in [(80, 24), (100, 30), (120, 40)] {
-            let mut stand = Stand::opened(Lang::En, size);
+            let mut stand = Stand::programmed(scenario.clone(), Lang::En, size);
             let mut world = World::default();
             let mut fed = 0;
             for (n, event) in log.events().iter().enumerate() {
@@ -434,7 +434,8 @@ fn is_shown(rows: &[String], words: &str) -> bool {
     }
     let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     // Panes are side by side: text wrapped in one of them is split between their frames.
-    let pane = |n: usize| rows.iter().filter_map(|row| row.split('│').nth(n)).map(bare).collect::<String>();
+    let frame = ['│', '╭', '╮', '╰', '╯'];
+    let pane = |n: usize| rows.iter().filter_map(|row| row.split(frame).nth(n)).map(bare).collect::<String>();
     (1..5).any(|n| pane(n).contains(&bare(words)))
 }
 

@@ -23,7 +23,7 @@ const SPACED: (u16, u16) = (2, 5);
 const LEAST: u16 = 5;
 /// The minimum rows below the timelines for the programs to share the column of the servers, the share of these, and
 /// the minimum rows of the programs.
-const SHARED: u16 = 14;
+const SHARED: u16 = 12;
 const SERVERS_SHARE: (u16, u16) = (2, 5);
 const PROGRAMS: u16 = 8;
 /// Screens with fewer rows have no scrubber.
@@ -116,7 +116,8 @@ impl LessonView<'_> {
                 let [story, rest] =
                     Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
                 areas.story = story;
-                let more = story.height.saturating_sub(usual_story(body));
+                let asks = self.predictions.asks_now(&self.scene);
+                let more = if asks { story.height.saturating_sub(usual_story(body)) } else { 0 };
                 self.stack(&mut areas, rest, more);
             }
         }
@@ -165,15 +166,15 @@ impl LessonView<'_> {
         }
     }
 
-    /// The timelines above, the servers and the wire below. These give up the rows that the story has beyond its usual
-    /// ones, so that a question does not change the timelines that it is about.
+    /// The timelines above, the servers and the wire below. These give up `more` rows for a question, which would
+    /// otherwise change the timelines that it is about.
     fn stack(&self, areas: &mut Areas, area: Rect, more: u16) {
         let least = match area.height {
             0..12 => area.height * 2 / 5,
             12..20 => 6,
             height => (height * 3 / 8).clamp(8, 16),
         };
-        let least = if self.scene.selected.is_none() { least.saturating_sub(more) } else { least };
+        let least = least.saturating_sub(more);
         let below = match self.focus {
             Pane::Story => least,
             Pane::Lanes => (least / 2).max(4).min(least),
@@ -204,7 +205,8 @@ impl LessonView<'_> {
         let program = self.focus == Pane::Program || (self.program && self.focus != Pane::Wire);
         *areas.of(if program { Pane::Program } else { Pane::Wire }) = right;
         areas.lanes = lanes;
-        if reads && !program && areas.servers.height >= SHARED {
+        let known = !self.programs.listings().is_empty();
+        if reads && !program && known && areas.servers.height >= SHARED {
             let height = areas.servers.height;
             let needed = self.server_lines(inside(areas.servers)).len() + 2;
             let servers =
@@ -259,8 +261,12 @@ impl LessonView<'_> {
     fn unused(&self, pane: Rect) -> u16 {
         match self.diagram {
             DiagramKind::Timeline => {
-                let room = lanes::below_banner(&self.scene, inside(pane)).height.saturating_sub(1);
-                room - lanes::used_rows(&self.scene, room).min(room)
+                let below = |pane| lanes::below_banner(&self.scene, inside(pane)).height;
+                let room = below(pane).saturating_sub(1);
+                let unused = room - lanes::used_rows(&self.scene, room).min(room);
+                // A banner keeps the room for its large letters.
+                let used = Rect { height: pane.height - unused, ..pane };
+                if below(pane) - below(used) == unused { unused } else { 0 }
             }
             DiagramKind::Sequence => 0,
         }

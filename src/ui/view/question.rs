@@ -124,12 +124,16 @@ impl Predictions {
         Some(Line::styled(format!(" {words} "), scene.style(role)))
     }
 
+    /// Whether the playhead is at the stop of a question that is not decided yet.
+    pub(crate) fn asks_now(&self, scene: &Scene<'_>) -> bool {
+        self.question(scene.world).is_some_and(|question| question.right.is_none()) && is_at_question(scene)
+    }
+
     /// Whether the next step waits for an answer.
     pub(crate) fn waits(&self, scene: &Scene<'_>) -> bool {
-        self.question(scene.world).is_some_and(|question| {
-            let is_open = question.right.is_none() && self.get(question.item).is_none();
-            is_open && self.class.votes(question.item).is_none() && is_at_question(scene)
-        })
+        let item = self.question(scene.world).map(|question| question.item);
+        let is_answered = |item: usize| self.get(item).is_some() || self.class.votes(item).is_some();
+        self.asks_now(scene) && !item.is_some_and(is_answered)
     }
 
     /// All predictions, for the verdict: how many were right, and what happened instead of the others.

@@ -319,12 +319,14 @@ impl<'a> Row<'a> {
             None => words,
         };
         let (from, to) = self.uncovered(scene, plot, columns, rows / 2 == 0);
-        if usize::from(to - from) > text::width(&words) + 1 {
+        // A short bar keeps one column beside its owner's name.
+        let words = if usize::from(to - from) > text::width(&words) + 1 { &words } else { words.trim_end() };
+        if usize::from(to - from) > text::width(words) {
             let style = style.add_modifier(Modifier::BOLD);
             let distance = if rows < lane::THICK { u16::MAX } else { lane::REPEATED };
-            let last = to.saturating_sub(u16::try_from(text::width(&words)).unwrap_or(to));
+            let last = to.saturating_sub(u16::try_from(text::width(words)).unwrap_or(to));
             for x in (from..last).step_by(distance.into()) {
-                plot.write((x, y + rows / 2), &words, to, style, buf);
+                plot.write((x, y + rows / 2), words, to, style, buf);
             }
         }
     }

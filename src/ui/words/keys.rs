@@ -48,7 +48,7 @@ pub const fn place(place: KeyScope) -> Words {
 
 /// A key that does nothing here: the key, the scope in which it works, and what it does there.
 pub const ELSEWHERE: Words =
-    Words::new("`{}` does nothing here. Its place – {}: {}.", "`{}` 在这里不起作用。它用在“{}”：{}。");
+    Words::new("`{}` does nothing here. Elsewhere ({}): {}.", "`{}` 在这里不起作用。在别处（{}）：{}。");
 pub const ONLY_IN_SEQUENCE: Words = Words::new(
     "That key scrolls a sequence diagram: press {} for it.",
     "这个键用来左右移动时序图：先按 {} 切换过去。",
