@@ -121,11 +121,17 @@ fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
             let most = usize::from(width / 3);
             let bar = glyphs::FULL.repeat(usize::try_from(sold).unwrap_or(0).min(most));
             let counter = words::label(oversold.counter, scene.lang).to_uppercase();
-            if oversold.exceeds() {
+            let said = if oversold.exceeds() {
                 format!(" {counter} {bar} {sold} / {before} ")
             } else {
                 format!(" {counter} {bar} {sold} · {of} {before} → {now} ")
-            }
+            };
+            // At the end, the lock that was broken before it is named, too, if there is room.
+            let overlap = scene.world.holding.overlaps().first().filter(|_| scene.whole);
+            let lock =
+                overlap.map(|overlap| format!("· {} ", words::overlap_span(scene.lang, overlap.excess)));
+            let room = usize::from(width.saturating_sub(2 * (taken + 2))).saturating_sub(text::width(&said));
+            said + &lock.filter(|lock| text::width(lock) <= room).unwrap_or_default()
         }
         Some(Alarm::Broken(says, event)) => {
             let words = breach_sentence((scene.log, scene.chart), says, event, scene.lang);

@@ -169,9 +169,9 @@ fn name_bar(
         .filter_map(|pause| plot.stretch(pause.from, pause.to))
         .collect();
     let mut starts = vec![columns.0];
+    let loud: Vec<(u16, u16)> = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar)).collect();
     if frozen || holds {
-        let loud = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar));
-        starts.extend(outlined.iter().copied().chain(loud).map(|(from, _)| from));
+        starts.extend(outlined.iter().chain(&loud).map(|(from, _)| *from));
         starts.extend(pauses.iter().flat_map(|(from, to)| [*from, *to]));
         starts.retain(|start| (columns.0..columns.1).contains(start));
         starts.sort_unstable();
@@ -220,7 +220,9 @@ fn name_bar(
         // Without any word, the bar would look like that of a holder.
         let words = if bar.kind == BarKind::Oversold && !fits(&words) { say(counted(scene)) } else { words };
         if fits(&words) {
-            let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !is_bare && rows > 1;
+            // An overlap covers the outline of what no server confirms.
+            let filled = !is_bare || within(&loud, from);
+            let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && filled && rows > 1;
             let style = scene.actor_style(actor);
             let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
             let distance = if rows < THICK { u16::MAX } else { REPEATED };

@@ -153,6 +153,13 @@ pub const LEGEND_ROWS: &[Hint] = &[
         ),
     ),
     (
+        "██ 2 / 1",
+        Words::new(
+            "what was sold, a block for each, and how many there were",
+            "卖出的件数，一格一件；后面是原有的件数",
+        ),
+    ),
+    (
         "▁ ▄ ▓",
         Words::new(
             "in the catalogue, a failure from beginning to end: nobody holds the lock, a client does, too many do",
