@@ -865,6 +865,18 @@ fn a_banner_in_large_letters_says_what_was_broken() {
 }
 
 #[test]
+fn a_lease_only_sinks_until_the_next_holder_has_its_own() {
+    let stand = at_step("redis-py-lock", "frozen-holder", 11, EN);
+    let (rows, buffer) = (stand.rows(), stand.buffer());
+    let y = rows.iter().position(|row| row.starts_with("│redis")).expect("a lane");
+    let cells = buffer.content.chunks(buffer.area.width.into()).nth(y).expect("a row");
+    let owner = Theme::default().client(0).fg;
+    let level = |cell: &Cell| glyphs::LEASE.iter().position(|level| *level == cell.symbol());
+    let levels: Vec<_> = cells.iter().filter(|cell| cell.style().fg == owner).map(level).collect();
+    assert!(levels.len() > 20 && levels.is_sorted_by(|one, other| one >= other), "{levels:?} {rows:#?}");
+}
+
+#[test]
 fn in_chinese_the_figure_is_large_and_the_words_stand_once_below_it() {
     for (lesson, variant, step, says) in [
         ("failover", "split-brain", 8, "2 个持有者同时存在 · ● A 和 ■ B"),

@@ -393,7 +393,9 @@ impl<'a> Row<'a> {
         rows: u16,
     ) -> Option<u16> {
         let moment = scene.chart.moment(scene.log, from, plot.position, scene.display);
-        let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
+        // Events of one moment have several columns, in which the next holder's lease is not there yet.
+        let known = span.to.map_or(plot.position, |(_, event)| event.min(plot.position));
+        let lease = self.truth.lease_at(self.lock?, moment, known)?;
         let head = (plot.head, scene.display);
         let [before, mut after] = scene.chart.around(scene.log, from, plot.position, head);
         if let Some((column, event)) =
