@@ -2,7 +2,6 @@
 
 use super::director::Director;
 use crate::{
-    clock::LessonTime,
     log::{
         ActorId, Choice,
         outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
@@ -20,14 +19,10 @@ const DEAD: Words = Words::new(
     "{} 动不了：它已经死了。可以重来，或者回退后另开分支。",
 );
 const FINISHED: Words = Words::new("{} cannot move: its program is over.", "{} 动不了：它的程序已经执行完。");
+/// What it waits for stands in the list of clients.
 const WAITS: Words = Words::new(
-    "{} cannot move: it waits ({}) until {} s. Let time pass.",
-    "{} 动不了：它在等待（{}），要到 {} s。先让时间前进。",
-);
-/// For an external program, whose waits have no label.
-const SLEEPS: Words = Words::new(
-    "{} cannot move: it waits until {} s. Let time pass.",
-    "{} 动不了：它在等待，要到 {} s。先让时间前进。",
+    "{} cannot move: it waits until {}. Let time pass.",
+    "{} 动不了：它在等待，到 {} 为止。先让时间前进。",
 );
 const UNANSWERED: Words =
     Words::new("{} cannot move: `{}` has not been answered yet.", "{} 动不了：`{}` 还没有收到回复。");
@@ -108,14 +103,7 @@ impl Director {
             Blocked::Frozen => FROZEN.text(&[name]),
             Blocked::Dead => DEAD.text(&[name]),
             Blocked::Finished => FINISHED.text(&[name]),
-            Blocked::Waits { until } => {
-                let seconds = format!("{:.1}", until.since(LessonTime::ZERO).as_secs_f64());
-                if next.label.is_empty() {
-                    SLEEPS.text(&[name, &seconds])
-                } else {
-                    WAITS.text(&[name, &next.label, &seconds])
-                }
-            }
+            Blocked::Waits { until } => WAITS.text(&[name, &until.brief()]),
             Blocked::Unanswered => UNANSWERED.text(&[name, &next.wire]),
             Blocked::Busy => BUSY.text(&[name]),
             Blocked::Unnotified => UNNOTIFIED.text(&[name, &next.wire]),

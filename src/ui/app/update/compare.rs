@@ -66,9 +66,8 @@ impl<R: Runs> App<R> {
             Action::Close | Action::Compare => self.go_back(),
             Action::Restart => comparing.restart(&self.runs),
             Action::Variant(after) => {
-                if !comparing.change(usize::from(after), &self.runs) {
-                    self.notice = Some(Notice::NoOther(after));
-                }
+                let changed = comparing.change(usize::from(after), &self.runs);
+                self.notice = (!changed).then_some(Notice::NoOther(after));
             }
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Move(by) => self.scroll_comparison(by, 0),

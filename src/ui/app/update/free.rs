@@ -53,12 +53,11 @@ impl<R: Runs> App<R> {
                     Some(free) => free.keyed.clone(),
                     None => Vec::new(),
                 };
-                match keyed.get(n).copied() {
-                    Some(actor) => self.decide(Choice::Move { actor }),
-                    None => {
-                        let (key, keyed) = (self.keys.label(&format!("move-{}", n + 1)), keyed.len());
-                        lesson.run.refuse(words::NO_SUCH_CLIENT.text(&[&key, &keyed.to_string()]));
-                    }
+                if let Some(actor) = keyed.get(n).copied() {
+                    self.decide(Choice::Move { actor });
+                } else {
+                    let (key, keyed) = (self.keys.label(&format!("move-{}", n + 1)), keyed.len());
+                    lesson.run.refuse(words::NO_SUCH_CLIENT.text(&[&key, &keyed.to_string()]));
                 }
             }
             Action::Choose(n) => {
