@@ -135,7 +135,7 @@ async fn members_of_a_set_are_in_the_servers_order_or_in_none() {
     }
     let add = format!("- add: {{ redis: SADD s a{long} b{long} }}");
     let asks = |before: &str, list: &str| {
-        format!("{before}- if: \"{list}[0] == 'a{long}'\"\n  then:\n    - count: seen")
+        format!("{before}- if: \"{list} == ['a{long}', 'b{long}']\"\n  then:\n    - count: seen")
     };
     for program in [
         asks(

@@ -89,7 +89,7 @@ impl Processes {
                 let mut reply = Reply::clone(reply);
                 unordered::check(
                     &self.scenario,
-                    (*actor, label),
+                    (self.racer.director.actors[*actor].program(), label),
                     (wire, pending),
                     &[held, &holds],
                     &mut reply,

@@ -15,8 +15,12 @@ use super::{
 };
 use crate::{
     client::protocol::Wire,
-    lesson::{Scenario, expr::mentions::asks_for_order, plan::NeverPlan},
-    log::{ActorId, Command, Reply},
+    lesson::{
+        Scenario,
+        expr::mentions::asks_for_order,
+        plan::{NeverPlan, Program},
+    },
+    log::{Command, Reply},
     text::{Text, both},
 };
 
@@ -180,16 +184,16 @@ fn depends_on_order(name: &str, list_use: ListUse) -> Text {
     )
 }
 
-/// Checks that nothing depends on an order that is the server's own, and sorts such a reply. The error says why the
-/// command cannot be explored.
+/// Checks that nothing depends on an order that is the server's own, neither in the program that sent the command nor in
+/// an invariant, and sorts such a reply. The error says why the command cannot be explored.
 pub(crate) fn check(
     scenario: &Scenario,
-    (actor, label): (ActorId, &str),
+    (program, label): (&Program, &str),
     (wire, pending): (&Wire, &Pending),
     keyspaces: &[&Keyspace],
     reply: &mut Reply,
 ) -> Result<(), Text> {
-    if sort_reply(wire, pending, keyspaces, reply)? && is_asked_for_order(scenario, actor, label) {
+    if sort_reply(wire, pending, keyspaces, reply)? && is_asked_for_order(scenario, program, label) {
         return Err(both!(
             "Redis keeps these members in a hash table, as it does with large sets, and before 7.2 with every set of texts: \
              the order of the reply differs from server to server, and the program asks for more than how many there are \
@@ -202,8 +206,7 @@ pub(crate) fn check(
 }
 
 /// Whether an expression may depend on the order of the list with this label.
-fn is_asked_for_order(scenario: &Scenario, actor: ActorId, label: &str) -> bool {
-    let program = &scenario.actors[actor.0 as usize].program;
+fn is_asked_for_order(scenario: &Scenario, program: &Program, label: &str) -> bool {
     let invariants = scenario.invariants.iter().filter_map(|plan| match &plan.never {
         NeverPlan::That(never) => Some(never.source().to_owned()),
         NeverPlan::Overlap(_) => None,
