@@ -38,11 +38,14 @@ pub async fn prove(
     let too_much = expected.broken_by.iter().map(|fault| Explore {
         expect: ExploreExpect::Violated,
         faults: vec![fault.clone()],
+        // The bound keeps a search short that goes through all orders, and this one ends at the first that goes wrong.
+        moves: Some(expected.moves.unwrap_or(MOVES).max(MOVES)),
         broken_by: Vec::new(),
         ..expected.clone()
     });
-    for expected in [expected.clone()].into_iter().chain(too_much) {
-        let found = explored(scenario, options, &expected).await?;
+    let withstood = [(expected.clone(), false)].into_iter();
+    for (expected, first) in withstood.chain(too_much.map(|expected| (expected, true))) {
+        let found = explored(scenario, options, &expected, first).await?;
         let claim = result(&expected, &found, expected.moves.unwrap_or(MOVES));
         if !claim.holds {
             report.verdict.outcome = Outcome::NotShown;
@@ -53,13 +56,16 @@ pub async fn prove(
     Ok(())
 }
 
-/// Explores every order within the bounds that a variant's author has set.
+/// Explores every order within the bounds that a variant's author has set, or `first`, until one breaks something.
 async fn explored(
     scenario: &Scenario,
     options: &LabOptions,
     expected: &Explore,
+    first: bool,
 ) -> Result<Explored, RunError> {
-    tried(scenario, options, expected, None).await.map_err(|error| match error {
+    let bounds = Bounds { first, longest: LONGEST, ..Bounds::from(expected) };
+    let watch = |_: &Progress| ControlFlow::Continue(());
+    Box::pin(explore(scenario, options, &bounds, &watch)).await.map_err(|error| match error {
         ExploreError::Engine(error) => error,
         other => {
             let path = Path::root().key("variants").key(&scenario.variant).key("explore");
@@ -69,8 +75,8 @@ async fn explored(
     })
 }
 
-/// As [`explored`], but errors have no position. `patience`: how long a search by orders continues after it
-/// has found an order that breaks something.
+/// Explores every order within the bounds that a round of an exercise has. `patience`: how long a search by orders
+/// continues after it has found an order that breaks something.
 pub(super) async fn tried(
     scenario: &Scenario,
     options: &LabOptions,
@@ -95,11 +101,15 @@ pub(super) fn stuck<'f>(expected: &Explore, found: &'f Explored) -> Option<&'f O
     stuck.min_by_key(|seen| seen.first.len())
 }
 
-fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
+/// What was found, in words. `unfinished`: how many clients did not come to the end in an order in which more did not than
+/// are allowed to.
+fn observed(expected: &Explore, found: &Explored, moves: usize, unfinished: usize) -> Text {
     let (violations, cut, orders) = (found.violations, found.cut, found.orders());
-    // What follows the end of an order that was cut is unknown, unless its author asked for just that many
-    // moves.
-    let conclusive = found.complete && (expected.moves.is_some() || cut == 0);
+    let is_enough = expected.expect == ExploreExpect::Violated && !found.complete;
+    if let Some(order) = found.shortest.as_ref().filter(|_| is_enough) {
+        let steps = order.moves.len();
+        return both!("an order of {steps} steps violates", "找到一种出错的顺序，共 {steps} 步");
+    }
     let mut observed = Text::new(
         format!("{violations} of {orders} orders violate"),
         format!("{orders} 种顺序中有 {violations} 种出错"),
@@ -115,7 +125,6 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
         let more = Text::new("and not every order was gone through", "并且没有试完所有顺序");
         observed = Text::join(&[observed, more], ", ", "，");
     }
-    let unfinished = stuck(expected, found).map_or(0, |seen| seen.outcome.unfinished);
     if unfinished > 0 {
         let more = if found.stuck.is_empty() && cut > 0 {
             // No client is known to be stuck: some were still moving when their orders were cut.
@@ -131,6 +140,16 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
         };
         observed = Text::join(&[observed, more], ", ", "，");
     }
+    observed
+}
+
+fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
+    let (violations, cut) = (found.violations, found.cut);
+    // What follows the end of an order that was cut is unknown, unless its author asked for just that many
+    // moves.
+    let conclusive = found.complete && (expected.moves.is_some() || cut == 0);
+    let unfinished = stuck(expected, found).map_or(0, |seen| seen.outcome.unfinished);
+    let observed = observed(expected, found, moves, unfinished);
     let faults: Vec<String> = expected.faults.iter().map(MayFail::to_string).collect();
     let faults = faults.join(", ");
     let (claim, says, wanted, holds) = match expected.expect {
@@ -155,7 +174,7 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
                 )
             },
             Text::new("at least 1 violates", "至少 1 种出错"),
-            violations > 0,
+            violations > 0 || found.shortest.is_some(),
         ),
     };
     ClaimResult {

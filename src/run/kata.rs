@@ -14,7 +14,7 @@ use super::{
     session::RunError,
 };
 use crate::{
-    lab::LabOptions,
+    lab::{LabOptions, ready::Reuse},
     lesson::{Explore, ExploreExpect, Loaded, MOVES, Mistake, Path, Scenario, Source, Step, plan::NeverPlan},
     log::{EventKind, Log},
     text::{Text, both},
@@ -127,9 +127,18 @@ pub async fn judge(
             if round.failure.is_some() {
                 break;
             }
+            prepare_to_show(round, options);
         }
     }
     Ok(rounds)
+}
+
+/// Begins to start the servers on which an order would be shown if the next round failed, where they take long to start.
+fn prepare_to_show(held: &Round, options: &LabOptions) {
+    let scenario = &held.scenario;
+    if let Some(Reuse::Any(labs)) = options.reuse.as_ref().filter(|_| scenario.needs_processes()) {
+        labs.prepare(scenario.lab(), &scenario.settings(), options);
+    }
 }
 
 /// The error for an answer that cannot be judged, at the operation that is the reason.

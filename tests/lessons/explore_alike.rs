@@ -207,6 +207,39 @@ const NOT_SEARCHED: [&str; 9] = [
     "segmented-lock segments",
 ];
 
+/// A fault that breaks a fix is found without going through all orders, of which there are far too many with clients in
+/// processes of their own; where no order breaks anything, all are gone through.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_order_that_breaks_something_is_enough() {
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    let first = |faults: &[Failing]| Bounds {
+        first: true,
+        faults: faults.iter().map(|how| how.anywhere()).collect(),
+        ..Bounds::default()
+    };
+    for (lesson, variant) in [("permit-expirable-semaphore", "renewed"), ("spin-lock", "told")] {
+        let (scenario, bounds) = (carried(lesson, variant), first(&[Failing::Freeze]));
+        let found = explore::explore(&scenario, &options, &bounds, &|_| ControlFlow::Continue(()));
+        let found = found.await.unwrap_or_else(|error| panic!("{lesson} {variant}: {error}"));
+        assert!(
+            !found.complete && found.shortest.is_some() && found.tried == 1,
+            "{lesson} {variant}: {found:?}"
+        );
+    }
+    let safe = planned(
+        &format!(
+            "{HEAD}lab: redis\nclients:\n  A: &p {{ runs: p }}\n  B: *p\nprograms:\n  p:\n    - add: {{ redis: INCR n }}\n\
+             {ONLY}    claims:\n      - that: moves('A.add') <= 1\n    invariants:\n      - never: value('n') == '3'\n        \
+             says: {{ en: Three., zh: 三。 }}\nstory:\n  - finish: A\n"
+        ),
+        "only",
+    );
+    let found = explore::explore(&safe, &options, &first(&[]), &|_| ControlFlow::Continue(())).await;
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
+    assert!(found.complete && found.shortest.is_none(), "{found:?}");
+    assert_eq!((found.orders(), found.violations), (2, 0));
+}
+
 /// On ZooKeeper a state is reached again by repeating an order, so a search takes long: its findings are reported
 /// meanwhile.
 #[tokio::test(flavor = "multi_thread")]

@@ -8,12 +8,14 @@
 //! | `recurrence.rs` | states that recur: whether orders that were cut could still end |
 //! | `search.rs` | the search by orders, depth first, one order of each trace: for states that cannot be restored |
 //! | `trace.rs` | equivalent orders: how many, and the first of them |
+//! | `descents.rs` | orders drawn at random, until one breaks something |
 //! | `workers.rs` | several searches at once |
 //! | `growth.rs`, `memory.rs` | how the states grow, and how much memory they take |
 //! | `graph.rs` | all states of a small search, to be walked through |
 //! | `progress.rs` | the progress of a search |
 //! | `results.rs` | the findings, in the lesson's terms |
 
+pub(crate) mod descents;
 pub(crate) mod execution;
 pub(crate) mod explorer;
 pub(crate) mod graph;
@@ -71,6 +73,8 @@ pub struct Bounds {
     pub symmetry: bool,
     /// Whether to return all states, if orders are counted by states and these are few.
     pub graph: bool,
+    /// Whether to stop at the first order that breaks something. It need not be the shortest, and nothing is counted.
+    pub first: bool,
     /// Whether programs run inside Lockstep where that suffices.
     pub in_process: bool,
     /// The number of concurrent searches, each on a lab of its own.
@@ -107,6 +111,7 @@ impl Default for Bounds {
             share: true,
             symmetry: true,
             graph: false,
+            first: false,
             in_process: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             confirmed_within: None,

@@ -95,7 +95,7 @@ pub struct Seen {
 
 impl Found {
     /// Adds an order. `fixed`: how many of its first steps are the same in all orders that are counted.
-    fn take(&mut self, steps: &[Taken], fixed: usize, ending: &Ending, prune: bool) {
+    pub(crate) fn take(&mut self, steps: &[Taken], fixed: usize, ending: &Ending, prune: bool) {
         let orders = if prune { trace::extensions(&steps[fixed..]) } else { 1 };
         let violates = !ending.broken.is_empty();
         for broken in &ending.broken {

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Bounds, ExploreError, Failing, MOST_MOVES, MOST_STATES, MayFail, Pick, Progress, Unavoidable,
+    Bounds, ExploreError, Failing, MOST_MOVES, MOST_STATES, MayFail, Pick, Progress, Unavoidable, descents,
     search::{self, End, Found, Subtree},
     states,
 };
@@ -202,6 +202,14 @@ struct Work {
 impl Work {
     /// Does everything that blocks. Returns the explorers, so that their servers can be shut down.
     fn all<G: OnServers>(&self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
+        if self.bounds.first {
+            match descents::first_breach(&mut explorers[0], descents::DRAWN, &|| self.stopped()) {
+                Ok(Some(found)) => return (Ok((found, false)), explorers),
+                Ok(None) => {}
+                Err(_) if self.stopped() => return (Ok((Found::default(), false)), explorers),
+                Err(error) => return (Err(error), explorers),
+            }
+        }
         if by_states(&self.bounds)
             && let Some(result) = self.by_states(&mut explorers[0])
         {
@@ -231,6 +239,7 @@ impl Work {
         let mut space = explorer.states()?;
         let mut report = |progress: &Progress| {
             lock(&self.progress).clone_from(progress);
+            self.stop_at_first(!progress.shortest_of.is_empty());
             if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let found = states::search(&mut space, &self.bounds, self.began, &mut report);
@@ -382,6 +391,7 @@ impl Work {
             if end.violates {
                 progress.violations = progress.violations.saturating_add(end.orders);
             }
+            self.stop_at_first(end.violates);
             if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         while !self.stopped() {
@@ -396,6 +406,13 @@ impl Work {
             }
         }
         Ok(done)
+    }
+
+    /// Stops the search if one order that breaks something is enough.
+    fn stop_at_first(&self, broken: bool) {
+        if broken && self.bounds.first {
+            self.stop.store(true, Ordering::Release);
+        }
     }
 
     fn stopped(&self) -> bool {

@@ -121,6 +121,42 @@ async fn members_of_a_set_are_in_the_servers_order_or_in_none() {
     let takes = script("redis.call('smembers', KEYS[1])[1]");
     let why = refused(&[&takes[0], &takes[1]]).await;
     assert!(why.contains("`SMEMBERS` by its number"), "{why}");
+    // A script may put the members anywhere.
+    let copies = "(function() local out = {} for _, m in ipairs(redis.call('SMEMBERS', KEYS[1])) do \
+                  out[#out + 1] = m end return out end)()";
+    for (lua, says) in [
+        ("table.concat(redis.call('SMEMBERS', KEYS[1]))", "joins texts"),
+        ("{redis.call('SMEMBERS', KEYS[1]), 1}", "`all|sort`"),
+        (copies, "`all|sort`"),
+    ] {
+        let lists = script(lua);
+        let why = refused(&[&lists[0], &lists[1]]).await;
+        assert!(why.contains(says), "{lua}: {why}");
+    }
+    let add = format!("- add: {{ redis: SADD s a{long} b{long} }}");
+    let asks = |before: &str, list: &str| {
+        format!("{before}- if: \"{list} == ['a{long}', 'b{long}']\"\n  then:\n    - count: seen")
+    };
+    for program in [
+        asks(
+            "- multi: { redis: MULTI }\n- queue:\n    redis: EVAL \"return redis.call('SMEMBERS', KEYS[1])\" 1 s\n\
+             - exec: { redis: EXEC }\n",
+            "exec[0]",
+        ),
+        // A wait inside the server takes client processes.
+        asks(
+            "- push: { redis: LPUSH q 1 }\n- pop: { redis: BLPOP q 0 }\n- all: { redis: SMEMBERS s }\n",
+            "all",
+        ),
+        asks(
+            "- push: { redis: LPUSH q 1 }\n- pop: { redis: BLPOP q 0 }\n- multi: { redis: MULTI }\n\
+             - queue: { redis: SMEMBERS s }\n- exec: { redis: EXEC }\n",
+            "exec[0]",
+        ),
+    ] {
+        let why = refused(&[&add, &program]).await;
+        assert!(why.contains("hash table"), "{program}: {why}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,16 +1,18 @@
 //! Carries out a list of choices with client processes on real servers.
 
+use std::time::Duration;
+
 use super::asked_time;
 use crate::{
     clock::Rate,
     lab::LabOptions,
-    lesson::{Path, Scenario},
+    lesson::{LabKind, Millis, Path, Scenario},
     log::{ActorId, Choice, EventKind, Fault, Log, Stop},
     program::Actor,
     run::{
         explore::CarriedOut,
         race::racer::{self, Racer},
-        session::{RunError, supervision::supervised},
+        session::{RunError, harness::SESSION_TIMEOUT_MS, supervision::supervised},
     },
 };
 
@@ -115,6 +117,7 @@ impl Racer {
         if self.needs_restart {
             self.replace_lab().await?;
         }
+        self.director.leap = leap(&self.scenario);
         // During the search, `TIME` is answered as if an order began with a whole second.
         if asked_time::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
             self.director.clock.set_rate(Rate::PAUSED)?;
@@ -146,6 +149,15 @@ impl Racer {
         self.watched.extend(watched_paths(&log));
         Ok(log)
     }
+}
+
+/// The longest time that an order may jump over on a server whose clock may not jump.
+fn leap(scenario: &Scenario) -> Duration {
+    if scenario.lab() != LabKind::Zookeeper {
+        return Duration::ZERO;
+    }
+    let timeout = scenario.settings().session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
+    Duration::from_millis(timeout / 5)
 }
 
 /// The names on which watches may remain.

@@ -178,7 +178,8 @@ impl InProcess {
             error => error,
         })?;
         let held = [&*from.keyspaces[server], holds.as_ref().unwrap_or(&from.keyspaces[server])];
-        let whose = (actor, operation.label.as_str());
+        // In a search by states an actor may stand in the place of another, with its own program.
+        let whose = (&**from.actors[actor].program(), operation.label.as_str());
         unordered::check(&self.scenario, whose, (&wire, &pending), &held, &mut reply)
             .map_err(|why| Refusal::NotReplayable(why).of(&name, &wire, &wire.server))?;
         let (runs, keys) = self.carried_out(server, &pending, &footprint)?;

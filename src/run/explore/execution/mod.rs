@@ -6,6 +6,7 @@ pub(crate) mod carry_out;
 pub(crate) mod commands;
 pub(crate) mod in_process;
 pub(crate) mod keyspace;
+mod listed;
 pub(crate) mod one_by_one;
 pub(crate) mod outcomes;
 pub(crate) mod processes;

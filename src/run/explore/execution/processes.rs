@@ -5,7 +5,6 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::Arc,
-    time::Duration,
 };
 
 use tokio::{runtime::Handle, sync::watch};
@@ -26,7 +25,7 @@ use crate::{
         Lab, LabOptions,
         ready::{ReadyLabs, Reuse},
     },
-    lesson::{LabKind, Millis, PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
+    lesson::{PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
     log::{Access, ActorId, Choice, Command, Event, EventKind, FILES, Log, Product},
     program::Request,
     run::{
@@ -35,7 +34,7 @@ use crate::{
             states::StateSpace,
         },
         race::{Outcome, OutcomeFields, racer::Racer},
-        session::{RunError, harness::SESSION_TIMEOUT_MS, setup, supervision::supervised},
+        session::{RunError, setup, supervision::supervised},
     },
     text::Text,
     verdict::{self, Breach},
@@ -59,7 +58,7 @@ impl Node {
 pub struct Processes {
     pub(super) scenario: Scenario,
     rules: Rules,
-    racer: Racer,
+    pub(super) racer: Racer,
     runtime: Handle,
     /// Set to true to cancel whatever is awaited.
     cancelled: watch::Sender<bool>,
@@ -69,7 +68,7 @@ pub struct Processes {
     steps: usize,
     pub(super) tracked: Tracked,
     commands: Commands,
-    connections: HashMap<String, RespConnection>,
+    pub(super) connections: HashMap<String, RespConnection>,
     /// What external programs have done so far.
     repeats: Repeats,
     /// Where the lab is left.
@@ -129,7 +128,6 @@ impl Processes {
         }
         self.wait(async |racer| racer.begin_order().await)?;
         // A new lab has a new director.
-        self.racer.director.leap = leap(&self.scenario);
         self.racer.director.observes = depends_on_servers(&self.scenario);
         self.add_observed(0, &mut StepFootprint::default());
         self.repeats.begin();
@@ -284,19 +282,7 @@ impl Processes {
         operation: &str,
         touch: &mut StepFootprint,
     ) -> Result<(), ExploreError> {
-        // The master is found when the move is made; any server knows the command.
-        let server = match wire.server.as_str() {
-            PRIMARY => self.scenario.lab().first_of(Product::Redis).unwrap_or_default().to_owned(),
-            named => named.to_owned(),
-        };
-        let connection = match self.connections.entry(server.clone()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let lab = &self.racer.director.harness.lab;
-                let opened = RespConnection::open(&setup::address(lab, &server), lab.password());
-                new.insert(opened.map_err(|why| RunError::ServerLost { server: server.clone(), why })?)
-            }
-        };
+        let (server, connection) = open(&mut self.connections, &self.racer, wire)?;
         let footprint = self.commands.look_up(connection, wire);
         let footprint = footprint.map_err(|refusal| refusal.of(operation, wire, &server))?;
         match &footprint.keys {
@@ -322,6 +308,28 @@ impl Processes {
     }
 }
 
+/// A connection of Lockstep's own to the server that a command goes to, and the server's name.
+pub(super) fn open<'c>(
+    known: &'c mut HashMap<String, RespConnection>,
+    racer: &Racer,
+    wire: &Wire,
+) -> Result<(String, &'c mut RespConnection), RunError> {
+    // The master is found when the move is made; any server knows the command.
+    let server = match wire.server.as_str() {
+        PRIMARY => racer.scenario.lab().first_of(Product::Redis).unwrap_or_default().to_owned(),
+        named => named.to_owned(),
+    };
+    let connection = match known.entry(server.clone()) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => {
+            let lab = &racer.director.harness.lab;
+            let opened = RespConnection::open(&setup::address(lab, &server), lab.password());
+            new.insert(opened.map_err(|why| RunError::ServerLost { server: server.clone(), why })?)
+        }
+    };
+    Ok((server, connection))
+}
+
 /// The functions of expressions that do not depend on observed server states.
 const KNOWN_FROM_CLIENTS: [&str; 10] =
     ["at", "before", "finished", "herd", "holders", "moves", "notified", "replies", "waited", "woken_by"];
@@ -336,15 +344,6 @@ fn depends_on_servers(scenario: &Scenario) -> bool {
     invariants.any(|plan| matches!(&plan.never, NeverPlan::That(never) if asks(never)))
         || !OutcomeFields::of(scenario).values.is_empty()
         || !scenario.loaded.lesson.metrics.is_empty()
-}
-
-/// The longest time that an order may jump over on a server whose clock may not jump.
-fn leap(scenario: &Scenario) -> Duration {
-    if scenario.lab() != LabKind::Zookeeper {
-        return Duration::ZERO;
-    }
-    let timeout = scenario.settings().session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
-    Duration::from_millis(timeout / 5)
 }
 
 impl OnServers for Processes {
@@ -400,12 +399,15 @@ impl Explorer for Processes {
 
     fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, StepFootprint), ExploreError> {
         self.go_to(node)?;
-        let mut touch = match pick {
-            Pick::Move(actor) => self.foresee(actor)?,
-            _ => StepFootprint::everything(),
+        let (mut touch, listing) = match pick {
+            Pick::Move(actor) => (self.foresee(actor)?, self.foresee_list(actor)?),
+            _ => (StepFootprint::everything(), None),
         };
         let before = self.waits();
         let replies = self.step(pick, &mut touch)?;
+        if let Some(listing) = listing {
+            self.check_list(&listing, &replies)?;
+        }
         let after = self.waits();
         let runs_on = pick == Pick::Timer && !self.racer.director.limits.jump;
         let woken = before.into_iter().filter(|actor| runs_on && !after.contains(actor)).collect();

@@ -101,6 +101,8 @@ fn call(tokens: &[Token<'_>], open: usize, keys: &mut Vec<usize>) -> Option<Call
 pub(crate) enum ListUse {
     /// Takes an item by its number.
     Item,
+    /// Joins texts, which may be these.
+    Joined,
     Returned,
 }
 
@@ -140,6 +142,7 @@ pub(crate) fn uses_of_lists(source: &str, commands: &[&str]) -> Vec<(String, Lis
             let named = (0..tokens.len()).filter(|at| word(Some(*at)) == variable);
             uses.extend(named.filter_map(|at| use_between(at, at + 1)));
         }
+        uses.extend(tokens.contains(&Token::Word("concat")).then_some(ListUse::Joined));
         found.extend(uses.into_iter().map(|list_use| (name.clone(), list_use)));
     }
     found
@@ -283,6 +286,7 @@ mod tests {
         );
         assert_eq!(uses("local c = redis.call local m = c('SMEMBERS', 's') return m"), [ListUse::Returned]);
         assert_eq!(uses("local m = redis.pcall('SMEMBERS', 's') return m[1]"), [ListUse::Item]);
+        assert_eq!(uses("return table.concat(redis.call('SMEMBERS', KEYS[1]), ',')"), [ListUse::Joined]);
     }
 
     #[test]
