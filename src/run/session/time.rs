@@ -153,11 +153,14 @@ impl Director {
     /// other waits are postponed by as much, so that waits that end together still do so after a chain of
     /// waits.
     pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), RunError> {
-        let Some((_, due)) = self.next_timer() else { return Ok(()) };
+        let Some((actor, due)) = self.next_timer() else { return Ok(()) };
         if !self.limits.jump {
             return self.pass_until(due, &[], path).await;
         }
-        self.run_clock_to(next_milli(due), path).await?;
+        // A server's milliseconds do not begin with those of the lesson.
+        let in_server = self.actors[actor].waits_until().is_none();
+        let end = if in_server { surely_after(due) } else { next_milli(due) };
+        self.run_clock_to(end, path).await?;
         let now = self.clock.now();
         self.actors.put_off(due, now.since(due));
         self.wake_until(due, path)?;

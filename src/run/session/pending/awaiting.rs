@@ -31,7 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(3);
 const LOOKS_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long a server may take, in real time, to end a wait that has timed out.
-const ENDS_WITHIN: Duration = Duration::from_secs(2);
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 impl Director {
     /// Waits until an operation has its reply, is known to wait for another actor, or cannot be answered
