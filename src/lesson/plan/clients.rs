@@ -167,6 +167,17 @@ pub(crate) fn plan(
                 .iter()
                 .map(|(name, program)| Ok((format!(".{name}"), compile(program, "named_threads")?)))
                 .collect::<Result<_, Mistake>>()?,
+            (None, false) => {
+                let key = if crowd.is_some() { "crowd" } else { "threads" };
+                let message = both!(
+                    "`named_threads` are all threads of a client: no `{key}` beside it",
+                    "`named_threads` 已经列出客户端的全部线程，旁边不能再写 `{key}`"
+                );
+                return Err(Mistake::new(&path, message).help(both!(
+                    "leave `{key}` out; for more of these processes write `processes: 2`",
+                    "请去掉 `{key}`；想要多个这样的进程，请写 `processes: 2`"
+                )));
+            }
             _ => {
                 return Err(Mistake::new(
                     &path,

@@ -11,7 +11,7 @@ mod scenario;
 use self::{
     answer::of_answer,
     contradiction::contradictory,
-    reach::figure,
+    reach::{figure, of_most},
     scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
@@ -53,7 +53,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         let statement = |label: &str| plan.program.statement_of(label);
         let is_take = |label: &str| plan.program.answer_of(label).is_some_and(Answer::is_notification);
         let doubt = |source: &str| {
-            rows::reply_doubt(source, statement, scenario).or_else(|| of_message(source, scenario, is_take))
+            rows::reply_doubt(source, statement, scenario)
+                .or_else(|| rows::count_doubt(source, statement, scenario))
+                .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
         if let Some((at, (message, help))) = asked.find_map(|(source, path)| Some((path, doubt(source)?))) {
@@ -104,6 +106,43 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// Reports an invariant with a count that no run reaches, in whichever variant it is judged.
+pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let mut judged: Vec<(Path, Vec<Option<Doubt>>)> = Vec::new();
+    for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
+        let (invariants, at) = match (&scenario.variant().invariants, &scenario.loaded.lesson.invariants) {
+            (Some(own), _) => (own, Path::root().key("variants").key(&scenario.variant).key("invariants")),
+            (None, Some(shared)) => (shared, Path::root().key("invariants")),
+            (None, None) => continue,
+        };
+        for (n, invariant) in invariants.iter().enumerate() {
+            let Never::That(source) = &invariant.never else { continue };
+            // A parameter may get another value on the command line, and what nobody ever does to a key may be said of
+            // every key.
+            let is_literal = |part: &&str| {
+                split_comparison(part).is_some_and(|(left, _, right)| {
+                    literal(right).is_some() && !left.contains("_by_another") && !left.contains("holders")
+                })
+            };
+            let parts = if source.contains(" or ") { Vec::new() } else { joined(source) };
+            let doubt = parts.iter().filter(|part| is_literal(part)).find_map(|part| of_most(part, scenario));
+            let at = at.index(n).key("never");
+            match judged.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, doubts)) => doubts.push(doubt),
+                None => judged.push((at, vec![doubt])),
+            }
+        }
+    }
+    let never = judged.into_iter().find_map(|(at, doubts)| {
+        let doubts: Option<Vec<Doubt>> = doubts.into_iter().collect();
+        Some((at, doubts?.pop()?))
+    });
+    match never {
+        Some((at, (message, help))) => Err(Mistake::new(&at, message).help(help)),
+        None => Ok(()),
+    }
 }
 
 /// Reports an invariant that is already broken at the beginning, when all counters are 0.
@@ -352,6 +391,7 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             let statement =
                 |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.statement_of(&label));
             rows::reply_doubt(source, statement, scenario)
+                .or_else(|| rows::count_doubt(source, statement, scenario))
         })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
         .or_else(|| event_doubt(source, scenario.lab()))

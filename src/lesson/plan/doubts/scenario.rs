@@ -79,6 +79,9 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
         ));
     }
     let Literal::Text(name) = literal(right)? else { return None };
+    if asks && name == "none" {
+        return Some(nobody(left));
+    }
     if asks
         && operator == "=="
         && let Some(doubt) = unleased(left, scenario)
@@ -94,6 +97,14 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
             both!("known here: {known}", "这里有：{known}"),
         )
     })
+}
+
+/// The doubt about `none` in quotes.
+fn nobody(left: &str) -> Doubt {
+    (
+        both!("`{left}` is never the text 'none'", "`{left}` 不会是文字 'none'"),
+        both!("without quotes: `{left} is none`", "不加引号：`{left} is none`"),
+    )
 }
 
 /// The doubt about the owner of an etcd key that no command puts on a lease.
@@ -149,6 +160,9 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
         _ => &["leader", "follower", "looking"],
     };
     let is_plain = left.starts_with("role") && left.ends_with(')');
+    if is_plain && word == "none" {
+        return Some(nobody(left));
+    }
     (is_plain && !known.contains(&word)).then(|| {
         let known = known.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
         (
