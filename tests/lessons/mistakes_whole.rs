@@ -1,7 +1,7 @@
 //! Mistakes in whole lessons that were written from the documentation, each of which uses another part of the language:
 //! what is missing, misspelt, compared with the wrong type or impossible in the story.
 
-use lockstep::lesson::library::from_text;
+use lockstep::{lesson::library::from_text, text::Lang::En};
 
 use crate::mistakes::{Change, failure};
 
@@ -41,6 +41,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("if: acquire > 0", "if: acquire is not none", "- if: acquire is not none", "always answers a number", "总是返回数字"),
     ]),
     (QUEUE, &[
+        ("minutes: 4", "minutes: 4\nmetrics: [zk_server_state]", "metrics: [", "is a text and counts nothing", "不是计数器"),
         ("- move: W1.told", "- move: W3.told", "- move: W3.told", "known here: W1, W2", "这里可用的有：W1, W2"),
         ("- notified('W') == 2", "- W.notified == 2", "- W.notified == 2", "is several clients, and an attribute is of one", "是一组客户端，属性只属于其中一个"),
         ("A.enter|suffix == 0", "A.enter|suffix == '0000000000'", "- that: A.enter|suffix == '0000000000'", "without quotes", "去掉引号"),
@@ -54,6 +55,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("create -e /lock B, allow: [NodeExists]", "create -e /lock B", "- create: { zk: create -e /lock B, until: error is none, every: 1s }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (ROWS, &[
+        ("look is not none and look[0].free == 1", "look is not none and look|length == 2", "look|length == 2", "has one row at most", "最多只有一行"),
+        ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "has one row at most", "最多只有一行"),
         ("FROM seat WHERE id = 1 FOR UPDATE", "FROM seat WHERE id = 2 FOR UPDATE", "- if: look is not none and look[0].free == 1", "no statement inserts the row", "没有语句插入过行"),
         ("never: sold > 1", "never: sold > 2", "- never: sold > 2", "is 2 at most: its programs count it no oftener", "最多是 2：这些程序最多只计这么多次"),
     ]),
@@ -90,6 +93,36 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("minutes: 4", "minutes: 4\nnotes: { en: \"Play `lives-one` first.\", zh: \"先放 `lives-one`。\" }", "notes: { en: \"Play `lives-one` first.\", zh: \"先放 `lives-one`。\" }", "no variant is called", "没有名为"),
     ]),
 ];
+
+/// Changes that only look like those mistakes.
+#[rustfmt::skip]
+const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
+    (FENCE, &[("until: reply == 'OK', every: 500ms }", "until: error is none and reply == 'OK', every: 500ms, allow: [Lost] }")]),
+    (FENCE, &[("  - thaw: A\n  - ask", "  - finish: B\n  - thaw: A\n  - ask"), ("  - finish: A\n  - finish: B\n", "  - finish: A\n  - freeze: A\n  - finish: B\n")]),
+    (FENCE, &[("keys: [lock], args", "keys: [\"lock:${good}\"], args")]),
+    (PRINTER, &[("PUBLISH freed", "PUBLISH printed")]),
+    (PRINTER, &[("that: C.again == 'p1'", "that: C.again is not defined or C.again == 'p1'")]),
+    (PRINTER, &[("- C.notified == 1", "- moves('C.again') == 10\n      - moves('C.work') == 0")]),
+    (QUEUE, &[("never: herd() > 1", "never: herd() > 2"), ("- that: A.enter|suffix == 0", "- that: A.enter == '/q/n-0000000000'")]),
+    (ROWS, &[("never: sold > 1", "never: sold > 1 or holders('seat') > 5"), ("- B.look[0].free == 0", "- B.look|length == 1")]),
+    (ROWS, &[("WHERE id = 1 FOR UPDATE", "WHERE id = 2 FOR UPDATE"), ("look is not none and look[0].free == 1", "look|length == 0 or look[0].free == 1"), ("- B.look[0].free == 0", "- B.look|length == 0")]),
+    (ETCD, &[("with: { id: 11 }", "with: { id: 10 }"), ("pass: 2s", "pass: 6s")]),
+    (ETCD, &[("with: { id: 11 }", "with: { id: 10 }"), ("${ttl} ${id}\" }", "${ttl} ${id}\", allow: [LeaseExists] }")]),
+    (BOTH, &[("sold == 2", "value('lock') is none")]),
+    (THREADS, &[("minutes: 4", "minutes: 4\nnotes: { en: \"Play `lives-on`, then `read-write-lock`.\", zh: \"先放 `lives-on`。\" }")]),
+];
+
+#[test]
+fn what_only_looks_like_those_mistakes_is_let_through() {
+    for (lesson, changes) in NO_MISTAKES {
+        let changed = changes.iter().fold((*lesson).to_owned(), |text, (from, to)| {
+            assert!(text.contains(from), "the right lesson has no `{from}`");
+            text.replacen(from, to, 1)
+        });
+        let checked = from_text("right.yaml", &changed).and_then(|loaded| loaded.check());
+        assert!(checked.is_ok(), "{changes:?}: {}", checked.expect_err("a mistake").in_lang(En));
+    }
+}
 
 #[test]
 fn mistakes_in_whole_lessons_are_told_where_they_are_and_what_would_be_right() {
