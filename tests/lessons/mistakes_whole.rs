@@ -87,6 +87,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("  - move: P.DEL\n", "  - finish: P\n  - move: P.DEL\n", "- move: P.DEL", "the program of P is over here", "到这里 P 的程序已经结束了"),
     ]),
     (THREADS, &[
+        ("figure: pttl('lock')", "figure: B.try", "figure: B.try", "a number of milliseconds", "毫秒数"),
         ("dog: renew } }", "dog: renew }, threads: 2 }", "A: { named_threads: { worker: work_once, dog: renew }, threads: 2 }", "are all threads of a client: no", "已经列出客户端的全部线程，旁边不能再写"),
         (">= 7", ">= 70", "- that: moves('A.dog.again') >= 70", "is 20 at most: the programs make that move no oftener", "最多是 20：程序最多只做这么多次"),
         ("script: renew_if_owner, keys: [lock], args: [A, \"${lease}\"] }\n    - let", "script: renew_if_owner, keys: [lock], args: [\"${lease}\", A] }\n    - let", "- renew: { script: renew_if_owner, keys: [lock], args: [\"${lease}\", A] }", "as a number, and", "把它当作数字交给"),

@@ -128,6 +128,11 @@ impl Answer {
         }
     }
 
+    /// Whether the answer is one value, without fields or items.
+    pub(super) fn has_no_parts(self) -> bool {
+        matches!(self, Self::Number | Self::Ok | Self::Text | Self::Path | Self::Numbered | Self::Deleted)
+    }
+
     /// Whether this is what a `take` answers.
     pub(crate) fn is_notification(self) -> bool {
         self == Self::Object(NOTIFICATION)
@@ -280,14 +285,10 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
             ),
             both!("ask for one of its items: `{name}[0].{field}`", "请取其中一项：`{name}[0].{field}`"),
         )),
-        Answer::Number | Answer::Ok | Answer::Text | Answer::Path | Answer::Numbered | Answer::Deleted
-            if !is_index =>
-        {
-            Some((
-                both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`"),
-                both!("ask for the answer itself: `{name}`", "请直接用回复：`{name}`"),
-            ))
-        }
+        _ if answer.has_no_parts() && !is_index => Some((
+            both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`"),
+            both!("ask for the answer itself: `{name}`", "请直接用回复：`{name}`"),
+        )),
         _ => None,
     }
 }

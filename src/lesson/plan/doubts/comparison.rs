@@ -410,10 +410,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
         return Some(doubt);
     }
     if let Some((whole, part)) = left.rsplit_once('.')
-        && matches!(
-            answer(whole),
-            Some(Answer::Number | Answer::Text | Answer::Path | Answer::Numbered | Answer::Ok)
-        )
+        && answer(whole).is_some_and(Answer::has_no_parts)
     {
         return Some((
             both!("what `{whole}` answers has no `.{part}`", "`{whole}` 的回复没有 `.{part}`"),
