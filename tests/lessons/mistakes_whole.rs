@@ -55,6 +55,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("create -e /lock B, allow: [NodeExists]", "create -e /lock B", "- create: { zk: create -e /lock B, until: error is none, every: 1s }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (ROWS, &[
+        ("settings: { isolation: read-committed, lock_wait_timeout: 5s }", "settings:\n  isolation: read-committed\n  lock_wait_timeout: 500ms", "  lock_wait_timeout", "write whole seconds", "请写整秒数"),
         ("look is not none and look[0].free == 1", "look is not none and look|length == 2", "look|length == 2", "has one row at most", "最多只有一行"),
         ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "has one row at most", "最多只有一行"),
         ("FROM seat WHERE id = 1 FOR UPDATE", "FROM seat WHERE id = 2 FOR UPDATE", "- if: look is not none and look[0].free == 1", "no statement inserts the row", "没有语句插入过行"),
