@@ -31,6 +31,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("until: reply == 'OK', every", "until: error, every", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: error, every: 500ms }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (PRINTER, &[
+        ("RPUSH permits p1 p2", "SADD permits p1 p2", "- take: { redis: LPOP permits }", "the server answers WRONGTYPE", "服务器会回复 WRONGTYPE"),
         ("PUBLISH freed", "PUBLISH freeed", "- redis_told: { redis: \"PUBLISH freeed ${take}\" }", "nobody subscribes to", "没有谁订阅"),
         ("within: 5s, moving: [C] }", "within: 5s }", "- await: { that: C.again == 'p1', within: 5s }", "never comes here: nobody makes that move before or meanwhile", "在此之前和等待期间都没有谁做这一步"),
         ("moving: [C] }", "moving: [B] }", "- await: { that: C.again == 'p1', within: 5s, moving: [B] }", "never comes here: nobody makes that move before or meanwhile", "在此之前和等待期间都没有谁做这一步"),
@@ -68,6 +69,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("- B.gone == 'DELETE'", "- moves('A.leave') == 1", "- moves('A.leave') == 1", "the story never makes the move", "这一步，它没有回复"),
     ]),
     (BOTH, &[
+        ("B.sell == 0", "B.sell == -1", "B.sell == -1", "how many rows it changed", "改动的行数"),
+        ("sold == 2", "value('lock').n == 1", "value('lock').n", "has no `.n`", "没有 `.n`"),
         ("      with: { key: lock }\nstory", "      with: { key: lok }\nstory", "with: { key: lok }", "no command ever writes the key", "没有任何命令写过键"),
         ("    - use: acquire_safely\n      with:", "    - use: acquire_safely\n    - with:", "- with: { key: lock, lease: \"${lease}\", every: 500ms }", "in the same step and without a", "之后，属于同一步，前面没有"),
         ("read: { sql: SELECT n FROM stock WHERE good = 'tea' }", "read: { sql: SELECT n FROM stock WHERE good = 'coffee' }", "- if: read[0].n > 0", "no statement inserts the row", "没有语句插入过行"),
@@ -103,6 +106,7 @@ const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
     (FENCE, &[("  - thaw: A\n  - ask", "  - finish: B\n  - thaw: A\n  - ask"), ("  - finish: A\n  - finish: B\n", "  - finish: A\n  - freeze: A\n  - finish: B\n")]),
     (FENCE, &[("keys: [lock], args", "keys: [\"lock:${good}\"], args")]),
     (PRINTER, &[("PUBLISH freed", "PUBLISH printed")]),
+    (PRINTER, &[("RPUSH permits p1 p2", "SADD permits p1 p2\n  - redis: DEL permits\n  - redis: RPUSH permits p1 p2")]),
     (PRINTER, &[("that: C.again == 'p1'", "that: C.again is not defined or C.again == 'p1'")]),
     (PRINTER, &[("- C.notified == 1", "- moves('C.again') == 10\n      - moves('C.work') == 0")]),
     (QUEUE, &[("never: herd() > 1", "never: herd() > 2"), ("- that: A.enter|suffix == 0", "- that: A.enter == '/q/n-0000000000'")]),

@@ -268,13 +268,29 @@ pub(super) fn column_kind(table: &str, column: &str, scenario: &Scenario) -> Opt
     table.columns.iter().find(|known| known.name.eq_ignore_ascii_case(column)).map(|known| known.kind)
 }
 
-/// The doubt about more rows than one in the reply to a `SELECT` by the primary key.
+/// The doubt about more rows than one in the reply to a `SELECT` by the primary key, or about less than none changed.
 pub(crate) fn count_doubt(
     source: &str,
     statement: impl Fn(&str) -> Option<String>,
     scenario: &Scenario,
 ) -> Option<Wrong> {
     joined(source).into_iter().filter_map(split_comparison).find_map(|(left, operator, right)| {
+        let writes = |text: &String| {
+            tables::words(text)
+                .next()
+                .is_some_and(|word| has_word("INSERT UPDATE DELETE REPLACE", &word.to_ascii_uppercase()))
+        };
+        if right.replace("- ", "-").parse::<i64>().is_ok_and(|number| number < 0)
+            && statement(left).is_some_and(|text| writes(&text))
+        {
+            return Some((
+                both!(
+                    "`{left}` is how many rows it changed, never less than 0",
+                    "`{left}` 是改动的行数，不会小于 0"
+                ),
+                both!("such as `{left} == 0`", "例如 `{left} == 0`"),
+            ));
+        }
         let name = left.strip_suffix("|length")?;
         let number: usize = right.parse().ok()?;
         let is_beyond = matches!(operator, "==" | ">=") && number > 1 || operator == ">" && number > 0;

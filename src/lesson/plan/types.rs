@@ -105,6 +105,9 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
         match verb {
             PlannedVerb::Redis(words) => {
                 let command = words[0].pattern().to_ascii_uppercase();
+                if has_word("PUBLISH SPUBLISH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE", &command) {
+                    continue;
+                }
                 let path = path.map(|path| path.key("redis"));
                 let of_one_key = of_type(&command).is_some()
                     || has_word("TTL PTTL PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE", &command);

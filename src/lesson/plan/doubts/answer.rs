@@ -245,7 +245,7 @@ fn always_number(source: &str) -> bool {
     let ends = code.iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with("return "));
     let is_number = |line: &str| {
         let returned = line.split(" end").next().unwrap_or_default().trim().trim_end_matches(';');
-        let command = returned.strip_prefix("redis.call('").and_then(|rest| rest.split_once("'"));
+        let command = returned.strip_prefix("redis.call('").and_then(|rest| rest.split_once('\''));
         let is_alone = returned.ends_with(')') && returned.matches("call(").count() == 1;
         returned.parse::<i64>().is_ok()
             || command.is_some_and(|(name, rest)| {

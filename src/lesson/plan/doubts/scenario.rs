@@ -26,12 +26,12 @@ use crate::{
 
 /// The doubt about a field of a key's value that does not exist: znodes and etcd keys hold a text.
 pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
-    if lab.has(Product::Mariadb) {
-        return None;
-    }
     let of_redis = lab.has(Product::Redis);
     let kinds = ["hash", "list", "set", "sorted_set", "stream", "other"];
-    for (key, _) in Mentions::of(source).keys_of("value") {
+    // Rows have columns, and a row's name has a slash.
+    let may_be_row = |key: &str| lab.has(Product::Mariadb) && (key.contains('/') || !of_redis);
+    let keys = Mentions::of(source).keys_of("value");
+    for (key, _) in keys.into_iter().filter(|(key, _)| !may_be_row(key)) {
         let asked = source.match_indices(&key).find_map(|(at, key)| {
             let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
             let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
