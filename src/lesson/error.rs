@@ -85,11 +85,11 @@ impl MistakeSpan {
 
 impl Mistake {
     pub fn new(path: &Path, message: impl Into<Text>) -> Self {
-        Self { path: path.clone(), message: message.into(), help: None, span: MistakeSpan::Value }
+        Self { path: path.clone(), message: spaced(message.into()), help: None, span: MistakeSpan::Value }
     }
 
     pub fn help(mut self, help: impl Into<Text>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(spaced(help.into()));
         self
     }
 
@@ -165,6 +165,29 @@ impl Mistake {
             (None, known) => mistake.help(both!("known here: {known}", "这里可用的有：{known}")),
         }
     }
+}
+
+/// Puts a space between a Chinese character and what stands in backticks: parts of a sentence do not know what they are
+/// put beside.
+fn spaced(text: Text) -> Text {
+    let is_han = |c: Option<char>| c.is_some_and(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    let mut zh = String::with_capacity(text.zh.len());
+    let (mut inside, mut letters) = (false, text.zh.chars().peekable());
+    while let Some(c) = letters.next() {
+        if c != '`' {
+            zh.push(c);
+            continue;
+        }
+        if !inside && is_han(zh.chars().next_back()) {
+            zh.push(' ');
+        }
+        zh.push(c);
+        if inside && is_han(letters.peek().copied()) {
+            zh.push(' ');
+        }
+        inside = !inside;
+    }
+    Text { zh, ..text }
 }
 
 /// The known name that was probably meant: the most similar one whose similarity exceeds `least`, from 0 to 1.

@@ -387,8 +387,8 @@ impl<'de> Visitor<'de> for StepVisitor {
             "if" | "repeat" | "use" => return compound(&key, map),
             "then" | "else" | "times" | "while" | "with" | "at_most" | "as" => {
                 return Err(custom(&both!(
-                    "`{key}` comes after `if`, `repeat` or `use`, not first",
-                    "`{key}` 要写在 `if`、`repeat` 或 `use` 之后，不能打头"
+                    "`{key}` comes after `if`, `repeat` or `use`, in the same step and without a `-` of its own",
+                    "`{key}` 要写在 `if`、`repeat` 或 `use` 之后，属于同一步，前面没有 `-`"
                 )));
             }
             _ => match map.next_value::<Option<Operation>>()? {

@@ -230,7 +230,11 @@ impl<'de> Deserialize<'de> for StoryItem {
                     }
                 }
                 let action = action.ok_or_else(|| {
-                    custom(&both!("an item of the story in which nothing happens", "剧情里有一条什么也没做"))
+                    custom(&both!(
+                        "an item of the story in which nothing happens: `only` and `notes` stand beside what happens, without \
+                         a `-` of their own",
+                        "剧情里有一条什么也没做：`only` 和 `notes` 要和发生的事写在同一条里，前面没有 `-`"
+                    ))
                 })?;
                 Ok(StoryItem { action, only, notes })
             }

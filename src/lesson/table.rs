@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::{
     Lesson, Scenario,
     error::{Mistake, MistakeSpan, Path},
+    plan::doubts::Answer,
 };
 use crate::text::{Text, both};
 
@@ -71,7 +72,20 @@ pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mista
     }
     for scenario in scenarios {
         if let Err(error) = scenario.expression(&table.figure) {
-            return Err(Mistake::new(&path.key("figure"), error.message));
+            return Err(Mistake { help: error.help, ..Mistake::new(&path.key("figure"), error.message) });
+        }
+        let reply = table.figure.rsplit_once('.').and_then(|(who, label)| {
+            let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
+            plan.program.answer_of(label)
+        });
+        if reply.is_some_and(|answer| answer != Answer::Number) {
+            let figure = &table.figure;
+            let message = both!(
+                "a figure is a number of milliseconds, and `{figure}` answers none",
+                "figure 应是毫秒数，而 `{figure}` 的回复不是数字"
+            );
+            return Err(Mistake::new(&path.key("figure"), message)
+                .help(both!("such as `waited('B')`", "例如 `waited('B')`")));
         }
     }
     Ok(())

@@ -107,7 +107,7 @@ impl Loaded {
                             "它在课程所在的目录里查找：`exec: [python3, worker.py]`"
                         )
                     },
-                    did_you_mean,
+                    |near| did_you_mean(&FilePath::new(word).with_file_name(near).to_string_lossy()),
                 );
                 return Err(Mistake::new(&path.key(name).key("exec").index(n), message).help(help));
             }

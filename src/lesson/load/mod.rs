@@ -163,8 +163,12 @@ impl Source {
         }
         if let Some(said) = from_custom(&message) {
             let key = said.en.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
-            let place =
-                place.map(|place| key.and_then(|(key, _)| self.key_after(place, key)).unwrap_or(place));
+            // The parser names the beginning of the fields, and the message quotes the value that is wrong.
+            let value = said.en.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let place = place.map(|place| {
+                let of_key = key.and_then(|(key, _)| self.key_after(place, key));
+                of_key.or_else(|| self.value_after(place, value?.0)).unwrap_or(place)
+            });
             return self.error(place, said, None);
         }
         if let Some(lang) =
@@ -220,6 +224,19 @@ impl Source {
             let before = &text[..at];
             let is_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
             (!is_word).then(|| (n + 1, before.chars().count() + 1))
+        })
+    }
+
+    /// The next position of a value behind its key, among the fields that begin at a given position.
+    fn value_after(&self, (line, column): (usize, usize), value: &str) -> Option<(usize, usize)> {
+        let written = format!(": {value}");
+        let lines = self.text.lines().enumerate().skip(line.checked_sub(1)?);
+        let indented = |text: &str| text.len() - text.trim_start().len() + 1;
+        lines.take_while(|(n, text)| n + 1 == line || indented(text) >= column).find_map(|(n, text)| {
+            let from = if n + 1 == line { text.char_indices().nth(column - 1)?.0 } else { 0 };
+            let at = from + text.get(from..)?.find(&written)? + 2;
+            let ends = text[at + value.len()..].starts_with(|c: char| c.is_whitespace() || ",}]".contains(c));
+            (ends || text.len() == at + value.len()).then(|| (n + 1, text[..at].chars().count() + 1))
         })
     }
 

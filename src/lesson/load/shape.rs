@@ -55,6 +55,13 @@ const EXAMPLES: &[&str] = &[
     "runs: worker",
     "locks: { lock: { holders: 2 } }",
     "skew: { redis: 30s }",
+    "cut: A->redis",
+    "drop: A->redis",
+    "right: A.acquire == 'OK'",
+    "follow_up: { q: { en: …, zh: … }, a: { en: …, zh: … } }",
+    "rows: { lock: { en: …, zh: … } }",
+    "columns: { crash: { en: …, zh: … } }",
+    "libraries: { python: { redis: 8.1.0 } }",
     "hold: { link: A->redis, way: replies }",
     "after: 1",
     "q: { en: …, zh: … }",
@@ -161,7 +168,7 @@ impl Kind {
     fn words(self) -> Text {
         match self {
             Self::Nothing => both!("nothing", "空"),
-            Self::Flag => both!("`true` or `false`", " `true` 或 `false`"),
+            Self::Flag => both!("`true` or `false`", "`true` 或 `false`"),
             Self::Number => both!("a whole number", "整数"),
             Self::Text => both!("a text", "文字"),
             Self::List => both!("a list", "列表"),
@@ -474,11 +481,11 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
     }
     let is_text = forms.iter().any(|form| form.schema["properties"].get("zh").is_some());
     let wanted: Vec<Text> = wanted.iter().map(|kind| kind.words()).collect();
-    let wanted = Text::join(&wanted, " or ", "或 ");
+    let wanted = Text::join(&wanted, " or ", "或");
     let found = match value {
         Value::String(word) => {
             let word: String = word.chars().take(40).collect();
-            both!("`{word}`", " `{word}`")
+            both!("`{word}`", "`{word}`")
         }
         Value::Number(number) => both!("{number}", " {number}"),
         _ => Kind::of(value).words(),

@@ -118,9 +118,37 @@ impl<'a> Vocabulary<'a> {
                 _ => both!("name a client: `A.acquire`, `holders('lock')`", "请写客户端：`A.acquire`、`holders('lock')`"),
             }));
         }
-        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
+        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter()).map_err(
+            |mistake| {
+                let names = expr.names();
+                let mut groups = self.roster.clients.iter().filter(|client| names.contains(&client.group));
+                match groups.find(|client| !self.known.contains(&client.group)) {
+                    Some(client) => of_group(&client.group, mistake, self.roster),
+                    None => mistake,
+                }
+            },
+        )?;
         Ok(expr)
     }
+}
+
+/// The mistake of a group of actors in place of one.
+fn of_group(group: &str, mistake: Mistake, roster: &Roster<'_>) -> Mistake {
+    let is_member = |name: &str| {
+        let rest = name.strip_prefix(group);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    let mut names = roster.actors.iter().map(|plan| plan.actor.name.as_str());
+    let Some(one) = names.find(|name| is_member(name)) else { return mistake };
+    let message = both!(
+        "`{group}` is several clients, and an attribute is of one",
+        "`{group}` 是一组客户端，属性只属于其中一个"
+    );
+    Mistake { message, ..mistake }.help(both!(
+        "name one of them, such as `{one}.acquire`; functions ask about all: `moves('{group}.acquire')`, \
+         `notified('{group}')`",
+        "请写其中一个，例如 `{one}.acquire`；问整组请用函数：`moves('{group}.acquire')`、`notified('{group}')`"
+    ))
 }
 
 /// For each function, the least number of arguments, and the kind of each.
@@ -202,8 +230,14 @@ impl Vocabulary<'_> {
                     self.names_in_quotes(source, name, path)?;
                     if call.numbers && matches!(*kind, "key" | "server") {
                         let message = both!("`{name}` wants a {kind} in quotes", "`{name}` 的参数要加引号");
+                        let server = self.roster.lab.servers().first().copied().unwrap_or_default();
+                        let example = match *kind {
+                            "server" if *name == "role" => format!("role('{server}')"),
+                            "server" => format!("{name}('lock', '{server}')"),
+                            _ => format!("{name}('lock')"),
+                        };
                         return Err(Mistake::new(path, message)
-                            .help(both!("such as `{name}('lock')`", "例如 `{name}('lock')`")));
+                            .help(both!("such as `{example}`", "例如 `{example}`")));
                     }
                     continue;
                 };
@@ -452,8 +486,8 @@ pub(crate) fn lock_name(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) ->
     let mistake = Mistake::unknown(path, both!("lock", "锁"), lock, locks.iter().map(String::as_str));
     Err(if locks.is_empty() {
         mistake.help(both!(
-            "somebody has to hold it: a program that says `holds` of it",
-            "总得有人持有它：要有一个程序对它写 `holds`"
+            "somebody has to hold it: a program that says `holds` of it, or an external one with `locks: [{lock}]`",
+            "总得有人持有它：要有一个程序对它写 `holds`，或者给外部程序写 `locks: [{lock}]`"
         ))
     } else {
         mistake

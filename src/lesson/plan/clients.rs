@@ -167,6 +167,9 @@ pub(crate) fn plan(
                 .iter()
                 .map(|(name, program)| Ok((format!(".{name}"), compile(program, "named_threads")?)))
                 .collect::<Result<_, Mistake>>()?,
+            (None, false) => {
+                return Err(beside_threads(if crowd.is_some() { "crowd" } else { "threads" }, &path));
+            }
             _ => {
                 return Err(Mistake::new(
                     &path,
@@ -342,6 +345,18 @@ struct Sizes {
     crowd: Option<u32>,
     processes: Option<u32>,
     threads: Option<u32>,
+}
+
+/// The mistake of a number of threads beside threads with names.
+fn beside_threads(key: &str, path: &Path) -> Mistake {
+    let message = both!(
+        "`named_threads` are all threads of a client: no `{key}` beside it",
+        "`named_threads` 已经列出客户端的全部线程，旁边不能再写 `{key}`"
+    );
+    Mistake::new(path, message).help(both!(
+        "leave `{key}` out; for more of these processes write `processes: 2`",
+        "请去掉 `{key}`；想要多个这样的进程，请写 `processes: 2`"
+    ))
 }
 
 /// Checks a client's own parameters: their values, and that none is a misspelt parameter of the lesson.

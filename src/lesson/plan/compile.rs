@@ -21,7 +21,7 @@ use super::{
         LabKind, PRIMARY,
         duration::{check_unit, parse_written},
         error::{Mistake, MistakeSpan, Path},
-        expr::{Expr, Template},
+        expr::{Expr, Mentions, Template},
         kata::Hole,
         model::{Params, Recipe, Recipes},
         step::{Operation, Step, Verb},
@@ -94,7 +94,7 @@ struct Draft<'a> {
     in_multi: bool,
     /// The path of an expression that uses the number of a sequential znode.
     asks_suffix: Option<Path>,
-    /// The error codes that conditions compare with, with their paths.
+    /// The error codes that conditions compare with, with their paths. An empty code stands for any, in an `until`.
     asked_errors: Vec<(String, Path)>,
     /// For each belief: the index of its instruction, the lock's name as far as it is known, and the parameters that
     /// the name depends on.
@@ -206,7 +206,8 @@ impl Draft<'_> {
 
     fn expr(&mut self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
-        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
+        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())
+            .map_err(|mistake| self.named_later(&expr.names(), mistake))?;
         self.doubt_fields(source, path);
         if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
             && !self.in_recipe
@@ -226,7 +227,7 @@ impl Draft<'_> {
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
     fn doubt_fields(&mut self, source: &str, path: &Path) {
         self.doubt_words(source, path);
-        if (source.contains("].") || source.contains(".what")) && !self.in_recipe {
+        if ["].", ".what", "|length"].iter().any(|part| source.contains(part)) && !self.in_recipe {
             self.program.asked.push((source.to_owned(), path.clone()));
         }
         let doubt = doubts::field_doubt(
@@ -241,7 +242,7 @@ impl Draft<'_> {
         };
         let of_text = || {
             doubts::arithmetic_doubt(source, |label| {
-                self.program.answer_of(label).filter(|_| !self.is_set(label)) == Some(Answer::Text)
+                self.program.answer_of(label).filter(|_| !self.is_set(label))
             })
         };
         if let Some((message, help)) = doubt.or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe) {
@@ -264,6 +265,10 @@ impl Draft<'_> {
         let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
         let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
         self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
+        // An operation that is tried again until there is no error has to allow that error.
+        if own.is_some() && Mentions::of(source).names("error") {
+            self.asked_errors.push((String::new(), path.clone()));
+        }
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
             doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
@@ -280,7 +285,11 @@ impl Draft<'_> {
         // In a cluster `{lock}` is a hash tag.
         let is_whole = source.starts_with('{') && source.ends_with('}') && !self.compiler.lab.is_cluster();
         foreign(source, path, &self.known.iter(), is_whole)?;
-        let template = template(source, path, both!("name", "名字"), self.known.iter())?;
+        let template =
+            template(source, path, both!("name", "名字"), self.known.iter()).map_err(|mistake| {
+                let names = Template::parse(source).map(|template| template.names()).unwrap_or_default();
+                self.named_later(&names, mistake)
+            })?;
         for source in template.sources() {
             self.doubt_fields(&source, path);
         }

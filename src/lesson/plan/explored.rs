@@ -79,11 +79,11 @@ pub(crate) fn check_wanted(
         return Err(Mistake::new(&path.key("moves"), message)
             .help(both!("from 1 to {MOST_MOVES}", "应在 1 到 {MOST_MOVES} 之间")));
     }
-    for (key, given) in [("most_faults", explore.most_faults), ("slow", explore.slow)] {
-        if let Some(given) = given.filter(|given| *given > MOST_FAULTS) {
+    for (key, least, given) in [("most_faults", 1, explore.most_faults), ("slow", 0, explore.slow)] {
+        if let Some(given) = given.filter(|given| !(least..=MOST_FAULTS).contains(given)) {
             let message = both!("{given} is out of bounds", "{given} 超出范围");
             return Err(Mistake::new(&path.key(key), message)
-                .help(both!("{MOST_FAULTS} at most", "最多 {MOST_FAULTS}")));
+                .help(both!("from {least} to {MOST_FAULTS}", "应在 {least} 到 {MOST_FAULTS} 之间")));
         }
     }
     if explore.most_faults.is_some() && explore.faults.is_empty() {

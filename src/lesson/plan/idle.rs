@@ -24,6 +24,8 @@ struct State {
     frozen: BTreeSet<String>,
     killed: BTreeSet<String>,
     crashed: BTreeSet<String>,
+    /// External programs that have run to their end.
+    ended: BTreeSet<String>,
     /// Links that are cut, or that hold or delay messages.
     disturbed: BTreeSet<LinkId>,
     /// Links that are cut.
@@ -82,18 +84,22 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             ));
         }
-        let starts = !matches!(line.act, Act::Finish(_));
-        let frozen = moved.iter().map(client).find(|client| starts && state.frozen.contains(*client));
-        wrong = wrong.or_else(|| {
-            let client = frozen?;
-            Some((
-                both!("`{client}` is frozen here and makes no move", "`{client}` 此时被冻结，不会有操作"),
-                both!(
-                    "write `- thaw: {client}` before it, or move another client",
-                    "请先写 `- thaw: {client}`，或者换一个客户端"
-                ),
-            ))
-        });
+        // A program that may be over has nothing left to do.
+        let starts = |actor: &ActorId| {
+            !matches!(line.act, Act::Finish(_)) || positions.next_of(*actor).all(|next| next.is_some())
+        };
+        let frozen = moved
+            .iter()
+            .filter(|actor| starts(actor))
+            .map(client)
+            .find(|client| state.frozen.contains(*client));
+        wrong = wrong.or_else(|| frozen.map(|client| of_frozen(client)));
+        let over = turns.iter().map(|one| client(&one.actor)).find(|client| state.ended.contains(*client));
+        wrong = wrong.or_else(|| over.map(|client| of_ended(client)));
+        if let Act::Finish(actors) = &line.act {
+            let is_external = |actor: &&ActorId| scenario.actors[actor.0 as usize].program.outside;
+            state.ended.extend(actors.iter().filter(is_external).map(client).cloned());
+        }
         let waits = !matches!(line.act, Act::Send(_));
         if let Act::Send(one) = &line.act {
             state.sent.insert(client(&one.actor).clone());
@@ -137,6 +143,23 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         Claim::That { that, .. } => check_lost(&state.lost, that, &at.index(n).key("that")),
         Claim::Overlap { .. } | Claim::Exclusive { .. } => Ok(()),
     })
+}
+
+fn of_frozen(client: &str) -> (Text, Text) {
+    (
+        both!("`{client}` is frozen here and makes no move", "`{client}` 此时被冻结，不会有操作"),
+        both!(
+            "write `- thaw: {client}` before it, or move another client",
+            "请先写 `- thaw: {client}`，或者换一个客户端"
+        ),
+    )
+}
+
+fn of_ended(client: &str) -> (Text, Text) {
+    (
+        both!("the program of {client} is over here", "到这里 {client} 的程序已经结束了"),
+        both!("leave the move out, or move it before its `finish`", "请去掉这一步，或者放到 `finish` 之前"),
+    )
 }
 
 impl State {

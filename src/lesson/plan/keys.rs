@@ -10,13 +10,20 @@ use super::{
     },
     PlannedVerb, Scenario, fields,
     program::Instruction,
+    tables,
 };
 use crate::{
     log::{ANY, Product, stands_for},
     text::both,
 };
 
-pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+/// `others`: further variants whose commands may name the keys, if the expression is theirs as well.
+pub(crate) fn check(
+    scenario: &Scenario,
+    others: &[Scenario],
+    source: &str,
+    at: &Path,
+) -> Result<(), Mistake> {
     let mentions = Mentions::of(source);
     let asked = [
         "exists",
@@ -44,7 +51,12 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         return Ok(());
     }
     fields::check(scenario, source, at)?;
-    let Some((words, scripts)) = sent(scenario) else { return Ok(()) };
+    let (mut words, mut scripts) = (BTreeSet::new(), BTreeSet::new());
+    for scenario in std::iter::once(scenario).chain(others) {
+        let Some((named, called)) = sent(scenario) else { return Ok(()) };
+        words.extend(named);
+        scripts.extend(called);
+    }
     for key in asked {
         // ZooKeeper numbers a sequential znode: `job-` becomes `job-0000000002`.
         let numbered = key.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -59,6 +71,15 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             continue;
         }
         let message = both!("no command ever names the key `{key}`", "没有任何命令用到键 `{key}`");
+        let statements = tables::statements(scenario);
+        let begins = key.split(['/', ':', '.']).next().filter(|_| !key.contains('/'));
+        let mut tables = statements.iter().filter_map(|(text, _)| tables::created(text));
+        if let Some(table) = tables.find(|table| begins == Some(*table)) {
+            return Err(Mistake::new(at, message).help(both!(
+                "a row is named by its table and its primary key: `value('{table}/1')`",
+                "一行的名字是表名加主键：`value('{table}/1')`"
+            )));
+        }
         // A file named without its directory.
         let inside = format!("/{key}");
         if let Some(whole) = words.iter().find(|word| word.ends_with(&inside) && !word.contains(ANY)) {
@@ -110,7 +131,16 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
         })
         .flatten()
         .collect();
-    words.extend(given.iter().map(|(_, value)| value.pattern()));
+    // A parameter that is a number is no key.
+    let is_figure = |word: &Template| {
+        if word.pattern() != any {
+            return false;
+        }
+        let names = word.names();
+        let mut values = names.iter().map(|name| scenario.scope.get(name));
+        !names.is_empty() && values.all(|value| value.is_some_and(minijinja::Value::is_number))
+    };
+    words.extend(given.iter().filter(|(_, value)| !is_figure(value)).map(|(_, value)| value.pattern()));
     if words.contains(&any) {
         return None;
     }
@@ -144,15 +174,6 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
                 continue;
             }
             _ => continue,
-        };
-        // A parameter that is a number is no key.
-        let is_figure = |word: &Template| {
-            if word.pattern() != any {
-                return false;
-            }
-            let names = word.names();
-            let mut values = names.iter().map(|name| scenario.scope.get(name));
-            !names.is_empty() && values.all(|value| value.is_some_and(minijinja::Value::is_number))
         };
         for key in keys.into_iter().filter(|key| !is_given(key) && !is_figure(key)) {
             words.insert(key.pattern());

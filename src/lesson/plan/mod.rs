@@ -4,6 +4,7 @@
 mod blocked;
 pub(crate) mod call;
 pub(crate) mod cards;
+mod channels;
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod commands;
@@ -18,6 +19,7 @@ pub(crate) mod idle;
 pub(crate) mod invariants;
 pub(crate) mod keys;
 pub mod known;
+mod leases;
 pub mod listing;
 pub(crate) mod locks;
 pub(crate) mod names;
@@ -226,7 +228,10 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_columns))
                 .and_then(|()| scenarios.iter().try_for_each(types::check))
                 .and_then(|()| scenarios.iter().try_for_each(groups::check))
-                .and_then(|()| scenarios.iter().try_for_each(doubts::check))
+                .and_then(|()| scenarios.iter().try_for_each(channels::check))
+                .and_then(|()| scenarios.iter().try_for_each(leases::check))
+                .and_then(|()| scenarios.iter().try_for_each(|scenario| doubts::check(scenario, &scenarios)))
+                .and_then(|()| doubts::check_invariants(&scenarios))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
                 .and_then(|()| scenarios.iter().try_for_each(blocked::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
@@ -315,6 +320,7 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
     lesson.settings.check(lesson.lab, &root.key("settings"))?;
     check_libraries(&lesson.libraries, &root.key("libraries"))?;
     check_fixes(lesson)?;
+    notes::check(lesson)?;
     let texts = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
     for (name, text) in texts {
         if text.en.trim().is_empty() || text.zh.trim().is_empty() {
@@ -515,6 +521,13 @@ fn check_metrics(lesson: &Lesson, lab: LabKind, at: &Path) -> Result<(), Mistake
         if lesson.metrics[..n].contains(name) {
             let message = both!("`{name}` is here twice", "`{name}` 写了两遍");
             return Err(Mistake::new(&path, message).help(both!("leave one of both out", "两者去掉一个")));
+        }
+        if super::has_word("zk_version zk_server_state", name) {
+            let message = both!("`{name}` is a text and counts nothing", "`{name}` 是文字，不是计数器");
+            return Err(Mistake::new(&path, message).help(both!(
+                "such as `zk_packets_sent`; who leads is told by `role('zk1')`",
+                "例如 `zk_packets_sent`；谁是 leader 请用 `role('zk1')`"
+            )));
         }
         if name.starts_with("zk_") != of_zookeeper {
             let product = lesson.lab.product().traits().name;

@@ -4,7 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Act, PlannedMove, Scenario, StoryLine, TextPlan};
 use crate::{
-    lesson::expr::{Expr, within_allowance},
+    lesson::{
+        Lesson,
+        error::{Mistake, Path, did_you_mean},
+        expr::{Expr, within_allowance},
+    },
     log::{ActorId, Target},
     text::{Text, both},
 };
@@ -16,6 +20,26 @@ pub struct ScriptLine {
     pub says: Text,
     /// Notes for a teacher.
     pub notes: Option<Text>,
+}
+
+/// Reports a name in backticks that is almost that of a variant, and would be shown as it stands.
+pub(crate) fn check(lesson: &Lesson) -> Result<(), Mistake> {
+    let Some(notes) = &lesson.notes else { return Ok(()) };
+    for (lang, text) in [("en", &notes.en), ("zh", &notes.zh)] {
+        // Names of other things rarely have a hyphen.
+        let is_name = |word: &&str| super::is_well_formed(word) && word.contains('-');
+        let mut named = text.split('`').skip(1).step_by(2).filter(is_name);
+        let almost = named.find_map(|word| {
+            let mut variants = lesson.variants.keys();
+            let near = variants.clone().find(|known| strsim::osa_distance(known, word) <= 2)?;
+            variants.all(|known| known != word).then_some((word, near))
+        });
+        if let Some((word, near)) = almost.filter(|(word, _)| *word != lesson.id) {
+            let message = both!("no variant is called `{word}`", "没有名为 `{word}` 的方案");
+            return Err(Mistake::new(&Path::root().key("notes").key(lang), message).help(did_you_mean(near)));
+        }
+    }
+    Ok(())
 }
 
 impl Scenario {

@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         error::{Mistake, Path},
-        expr::{Mentions, mentions::joined},
+        expr::{
+            Mentions,
+            mentions::{joined, split_comparison},
+        },
         model::Claim,
     },
     Act, AskPlan, AwaitPlan, PassPlan, PlannedMove, RightPlan, Scenario, StoryLine,
@@ -121,10 +124,28 @@ impl<'a> MovesMade<'a> {
     }
 }
 
-/// Refuses a claim about the reply to a move that the story never makes.
+/// Refuses a claim about the reply to a move that the story never makes, and an `await` of one that nobody makes before
+/// or meanwhile.
 pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
     let mut made = MovesMade::default();
-    scenario.story.iter().for_each(|line| made.take(&line.act));
+    for line in &scenario.story {
+        made.take(&line.act);
+        let Act::Await(AwaitPlan { that, .. }) = &line.act else { continue };
+        let source = that.source();
+        let is_open = scenario.loaded.lesson.kata.is_some()
+            || ["undefined", "not ", "default"].iter().any(|word| source.contains(word));
+        let Some(name) = never_made(scenario, source, &made).filter(|_| !is_open) else { continue };
+        let who = name.rsplit_once('.').map_or(name.as_str(), |(who, _)| who);
+        let at = line.path.key("await").key("that");
+        let message = both!(
+            "`{name}` never comes here: nobody makes that move before or meanwhile",
+            "这里等不到 `{name}`：在此之前和等待期间都没有谁做这一步"
+        );
+        return Err(Mistake::new(&at, message).help(both!(
+            "write `- move: {name}` before it, or let {who} move meanwhile: `moving: [{who}]`",
+            "请在前面写 `- move: {name}`，或者让 {who} 在等待期间行动：`moving: [{who}]`"
+        )));
+    }
     let variant = scenario.variant();
     let at = Path::root().key("variants").key(&scenario.variant).key("claims");
     for (n, claim) in variant.claims.iter().enumerate() {
@@ -133,42 +154,52 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
             Claim::That { that, .. } => (that, at.index(n).key("that")),
             _ => continue,
         };
-        // A claim that asks whether there is a reply, or has an alternative, is valid without one.
-        if joined(source).len() > 1 && source.contains(" or ")
-            || source.contains("defined")
-            || source.contains("default")
-        {
+        // A claim that asks whether there is a reply is valid without one.
+        if source.contains("defined") || source.contains("default") {
             continue;
         }
-        let mentions = Mentions::of(source);
-        // The time of a move needs a reply, too.
-        let timed = ["at", "before"].into_iter().flat_map(|function| mentions.calls_of(function));
-        let timed = timed.flat_map(|call| call.arguments.iter().flatten());
-        let timed: Vec<Vec<String>> =
-            timed.map(|name| name.split('.').map(str::to_owned).collect()).collect();
-        for path in mentions.paths.iter().chain(&timed).filter(|path| path.len() > 1) {
-            for (n, plan) in scenario.actors.iter().enumerate().filter(|(_, plan)| !plan.program.outside) {
-                let actor = u32::try_from(n).unwrap_or(u32::MAX);
-                let words = plan.actor.name.split('.').count();
-                let Some(label) = path.get(words) else { continue };
-                let is_its =
-                    path[..words].join(".") == plan.actor.name && plan.program.labels.contains(label);
-                if !is_its || made.may_have(actor, label) || plan.program.only_waits(label) {
-                    continue;
-                }
-                let name = &plan.actor.name;
-                let message = both!(
-                    "the story never makes the move `{name}.{label}`, so it has no reply",
-                    "剧情里从没有 `{name}.{label}` 这一步，它没有回复"
-                );
-                return Err(Mistake::new(&at, message).help(both!(
-                    "write `- move: {name}.{label}` into the story",
-                    "请在剧情里写 `- move: {name}.{label}`"
-                )));
-            }
+        if let Some(name) = never_made(scenario, source, &made) {
+            let message = both!(
+                "the story never makes the move `{name}`, so it has no reply",
+                "剧情里从没有 `{name}` 这一步，它没有回复"
+            );
+            return Err(Mistake::new(&at, message)
+                .help(both!("write `- move: {name}` into the story", "请在剧情里写 `- move: {name}`")));
         }
     }
     Ok(())
+}
+
+/// The first move whose reply an expression needs, although nobody has made it.
+fn never_made(scenario: &Scenario, source: &str, made: &MovesMade<'_>) -> Option<String> {
+    let parts = joined(source);
+    // An expression with an alternative is valid without the reply.
+    if parts.len() > 1 && source.contains(" or ") {
+        return None;
+    }
+    let mentions = Mentions::of(source);
+    // The time of a move needs a reply, too, and so does a count of more than none.
+    let timed = ["at", "before"].into_iter().flat_map(|function| mentions.calls_of(function));
+    let timed = timed.flat_map(|call| call.arguments.iter().flatten().cloned());
+    let counted = parts.into_iter().filter_map(|part| {
+        let (left, operator, right) = split_comparison(part)?;
+        let right: i64 = right.parse().ok()?;
+        let wants = matches!(operator, "==" | ">=") && right > 0 || operator == ">" && right >= 0;
+        let name = left.strip_prefix("moves(")?.strip_suffix(')')?.trim().trim_matches(['\'', '"']);
+        wants.then(|| name.to_owned())
+    });
+    let named: Vec<Vec<String>> =
+        timed.chain(counted).map(|name| name.split('.').map(str::to_owned).collect()).collect();
+    mentions.paths.iter().chain(&named).filter(|path| path.len() > 1).find_map(|path| {
+        scenario.actors.iter().enumerate().filter(|(_, plan)| !plan.program.outside).find_map(|(n, plan)| {
+            let actor = u32::try_from(n).unwrap_or(u32::MAX);
+            let words = plan.actor.name.split('.').count();
+            let label = path.get(words)?;
+            let is_its = path[..words].join(".") == plan.actor.name && plan.program.labels.contains(label);
+            (is_its && !made.may_have(actor, label) && !plan.program.only_waits(label))
+                .then(|| format!("{}.{label}", plan.actor.name))
+        })
+    })
 }
 
 /// A condition of a choice: the place of its question, and the choice.

@@ -308,21 +308,32 @@ impl Program {
         answers.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// How many times the program increments a counter at most; `None` if it does so in a repetition.
+    /// How many times the program increments a counter at most; `None` if it does so in a repetition
+    /// without a bound that is written out.
     pub(crate) fn counts(&self, counter: &str) -> Option<usize> {
         self.at_most(
             |instruction| matches!(instruction, Instruction::Count { counter: other } if other == counter),
         )
     }
 
-    /// The most such instructions that are carried out; `None` if one of them is in a repetition.
+    /// The most such instructions that are carried out; `None` if one of them is in a repetition without a bound that is
+    /// written out.
     fn at_most(&self, such: impl Fn(&Instruction) -> bool) -> Option<usize> {
         let places = self.instructions.iter().enumerate().filter(|(_, instruction)| such(instruction));
-        let repeats = |at: usize| {
-            let mut later = self.instructions.iter().skip(at);
-            later.any(|instruction| matches!(instruction, Instruction::Jump { to } if *to <= at))
-        };
-        places.map(|(at, _)| (!repeats(at)).then_some(1)).sum()
+        places.map(|(at, _)| self.rounds_around(at)).sum()
+    }
+
+    /// How often the repetitions around an instruction carry it out at most.
+    fn rounds_around(&self, at: usize) -> Option<usize> {
+        let backward = self.instructions.iter().skip(at).filter_map(|instruction| match instruction {
+            Instruction::Jump { to } if *to <= at => Some(*to),
+            _ => None,
+        });
+        let mut rounds = backward.map(|to| match self.instructions.get(to.checked_sub(1)?)? {
+            Instruction::RepeatBegin { bound } if bound.is_literal() => bound.to_string().trim().parse().ok(),
+            _ => None,
+        });
+        rounds.try_fold(1_usize, |product, rounds: Option<usize>| product.checked_mul(rounds?))
     }
 
     /// The SQL statement with this label; `None` if there is none, or several, or if a `let` sets the same name.

@@ -103,12 +103,12 @@ pub(crate) fn plan(
     Ok(AskPlan { q, choices, why, after: ask.after })
 }
 
-/// Two choices that are right under the same condition.
+/// Two choices that are right under the same condition, or of which one is always right.
 fn same_right(choices: &[Choice]) -> Option<(usize, usize)> {
     choices.iter().enumerate().find_map(|(n, choice)| {
         let same = |other: &Choice| match (&choice.right, &other.right) {
             (Some(Right::When(source)), Some(Right::When(known))) => known == source,
-            (Some(Right::Always(_)), Some(Right::Always(_))) => true,
+            (Some(Right::Always(_)), Some(_)) | (Some(_), Some(Right::Always(_))) => true,
             _ => false,
         };
         Some((choices[..n].iter().position(same)?, n))

@@ -9,6 +9,7 @@ use super::{
     claims::ACTOR_FUNCTIONS,
     clients::{ActorPlan, ClientPlan},
     program::{Instruction, Program},
+    story::unlisted,
 };
 use crate::{log::Belief, text::both};
 
@@ -140,5 +141,6 @@ fn check_label(label: &str, plan: &ActorPlan, path: &Path) -> Result<(), Mistake
         return Ok(());
     }
     let (known, name) = (plan.program.labels.iter().map(String::as_str), &plan.actor.name);
-    Err(Mistake::unknown(path, both!("move of {name}", "操作（{name} 的程序里）"), label, known))
+    let mistake = Mistake::unknown(path, both!("move of {name}", "操作（{name} 的程序里）"), label, known);
+    Err(if plan.program.outside { unlisted(mistake, plan, label) } else { mistake })
 }

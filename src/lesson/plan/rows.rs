@@ -236,17 +236,10 @@ pub(crate) fn reply_doubt(
         let (index, rest) = rest.split_once("].")?;
         let index: usize = index.parse().ok()?;
         let column = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
-        let Ok(Some(Statement::Query(query))) = read(&statement(name)?) else { return None };
-        let SetExpr::Select(select) = *query.body else { return None };
-        let tables = tables.get_or_insert_with(|| defined(&tables::sent(scenario)));
-        let table = match &select.from[..] {
-            [from] if from.joins.is_empty() => match &from.relation {
-                TableFactor::Table { name, .. } => tables.get(&last_of(name)).and_then(Option::as_ref),
-                _ => None,
-            },
-            _ => None,
-        };
-        if index > 0 && table.is_some_and(|table| one_row(&select, table)) {
+        let select = select(&statement(name)?)?;
+        let table = table_of(&select, tables.get_or_insert_with(|| defined(&tables::sent(scenario))));
+        let row = table.and_then(|table| row_of(&select, table));
+        if index > 0 && row.is_some() {
             let message = both!(
                 "`{name}` has one row at most, as its primary key says",
                 "`{name}` 最多只有一行：它是按主键查的"
@@ -255,6 +248,12 @@ pub(crate) fn reply_doubt(
                 message,
                 both!("the first is `{name}[0].{column}`", "第一行是 `{name}[0].{column}`"),
             ));
+        }
+        // An expression may ask first whether there is a row.
+        let is_sure = !["length", "defined", "default"].iter().any(|word| source.contains(word));
+        let row = row.filter(|row| is_sure && !row.contains(FILLED));
+        if let Some(doubt) = row.and_then(|row| row_doubt(&row, scenario)) {
+            return Some(doubt);
         }
         let whole = format!("{name}[{index}].{column}");
         let compared = joined(source).into_iter().filter_map(split_comparison);
@@ -269,10 +268,66 @@ pub(super) fn column_kind(table: &str, column: &str, scenario: &Scenario) -> Opt
     table.columns.iter().find(|known| known.name.eq_ignore_ascii_case(column)).map(|known| known.kind)
 }
 
-/// Whether a `SELECT` finds its row by the primary key.
-fn one_row(select: &Select, table: &Table) -> bool {
-    let Some((primary, condition)) = table.primary.zip(select.selection.as_ref()) else { return false };
-    equals(condition).iter().any(|(column, _)| *column == table.columns[primary].name)
+/// The doubt about more rows than one in the reply to a `SELECT` by the primary key, or about less than none changed.
+pub(crate) fn count_doubt(
+    source: &str,
+    statement: impl Fn(&str) -> Option<String>,
+    scenario: &Scenario,
+) -> Option<Wrong> {
+    joined(source).into_iter().filter_map(split_comparison).find_map(|(left, operator, right)| {
+        let writes = |text: &String| {
+            tables::words(text)
+                .next()
+                .is_some_and(|word| has_word("INSERT UPDATE DELETE REPLACE", &word.to_ascii_uppercase()))
+        };
+        if right.replace("- ", "-").parse::<i64>().is_ok_and(|number| number < 0)
+            && statement(left).is_some_and(|text| writes(&text))
+        {
+            return Some((
+                both!(
+                    "`{left}` is how many rows it changed, never less than 0",
+                    "`{left}` 是改动的行数，不会小于 0"
+                ),
+                both!("such as `{left} == 0`", "例如 `{left} == 0`"),
+            ));
+        }
+        let name = left.strip_suffix("|length")?;
+        let number: usize = right.parse().ok()?;
+        let is_beyond = matches!(operator, "==" | ">=") && number > 1 || operator == ">" && number > 0;
+        let select = select(&statement(name).filter(|_| is_beyond)?)?;
+        row_of(&select, table_of(&select, &defined(&tables::sent(scenario)))?)?;
+        let message = both!(
+            "`{name}` has one row at most, as its primary key says",
+            "`{name}` 最多只有一行：它是按主键查的"
+        );
+        Some((message, both!("such as `{left} == 1`", "例如 `{left} == 1`")))
+    })
+}
+
+fn select(text: &str) -> Option<Box<Select>> {
+    let Ok(Some(Statement::Query(query))) = read(text) else { return None };
+    let SetExpr::Select(select) = *query.body else { return None };
+    Some(select)
+}
+
+/// The table that a `SELECT` reads, if that is one.
+fn table_of<'t>(select: &Select, tables: &'t HashMap<String, Option<Table>>) -> Option<&'t Table> {
+    match &select.from[..] {
+        [from] if from.joins.is_empty() => match &from.relation {
+            TableFactor::Table { name, .. } => tables.get(&last_of(name))?.as_ref(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The row that a `SELECT` finds by its primary key, as `table/value`.
+fn row_of(select: &Select, table: &Table) -> Option<String> {
+    let (primary, condition) = table.primary.zip(select.selection.as_ref())?;
+    let TableFactor::Table { name, .. } = &select.from.first()?.relation else { return None };
+    let mut equal = equals(condition).into_iter();
+    let (_, value) = equal.find(|(column, _)| *column == table.columns[primary].name)?;
+    Some(format!("{}/{value}", last_of(name)))
 }
 
 /// The kind of a column in an answer.
@@ -334,6 +389,16 @@ pub(crate) fn row_doubt(key: &str, scenario: &Scenario) -> Option<Wrong> {
         both!("rows that are inserted: {there}", "插入过的行：{there}")
     };
     Some((both!("no statement inserts the row `{key}`", "没有语句插入过行 `{key}`"), help))
+}
+
+/// Whether any program inserts rows into the table of a row.
+pub(crate) fn are_inserted(row: &str, scenario: &Scenario) -> bool {
+    let table = row.split('/').next().unwrap_or(row);
+    tables::sent(scenario).iter().filter(|sent| !sent.in_setup).any(|sent| {
+        let mut words = tables::words(&sent.text);
+        words.next().is_some_and(|word| has_word("INSERT REPLACE", &word.to_ascii_uppercase()))
+            && words.take(2).any(|word| word.eq_ignore_ascii_case(table))
+    })
 }
 
 fn check_definitions(sent: &[Sent]) -> Result<(), Mistake> {

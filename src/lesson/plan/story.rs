@@ -101,6 +101,19 @@ pub(crate) struct Roster<'a> {
     pub lab: LabKind,
 }
 
+/// Explains how a command of an external program becomes a move. A word in other letters than its commands is none.
+pub(crate) fn unlisted(mistake: Mistake, plan: &ActorPlan, command: &str) -> Mistake {
+    let in_capitals = |word: &str| word.starts_with(|c: char| c.is_ascii_uppercase());
+    if plan.program.labels.first().is_some_and(|known| in_capitals(known) != in_capitals(command)) {
+        return mistake;
+    }
+    let client = &plan.actor.client;
+    mistake.help(both!(
+        "the moves of an external program are the commands that {client} lists: `moves: [{command}]`",
+        "外部程序的操作是 {client} 列出的命令：`moves: [{command}]`"
+    ))
+}
+
 impl Roster<'_> {
     pub(crate) fn counters(&self) -> BTreeSet<String> {
         self.actors.iter().flat_map(|plan| plan.program.counters.iter().cloned()).collect()
@@ -125,6 +138,16 @@ impl Roster<'_> {
             let of_it =
                 known.filter(|known| known.split('.').next() == Some(process) || known.starts_with(&threads));
             let mut known: Vec<&str> = of_it.collect();
+            if known.is_empty() {
+                // `W3`, where the crowd has two.
+                let is_numbered = |name: &str| name.ends_with(|c: char| c.is_ascii_digit());
+                let group = name.trim_end_matches(|c: char| c.is_ascii_digit());
+                let members = self.actors.iter().map(|plan| plan.actor.name.as_str());
+                known.extend(members.filter(|known| {
+                    is_numbered(name)
+                        && known.strip_prefix(group).is_some_and(|rest| rest.parse::<u32>().is_ok())
+                }));
+            }
             if known.is_empty() {
                 known.extend(self.clients.iter().map(|client| client.name.as_str()));
             }
@@ -185,6 +208,7 @@ impl Roster<'_> {
                     };
                     let other = self.actors.iter().find(has_it).filter(|_| who != name);
                     return Err(match other {
+                        None if plan.program.outside => unlisted(mistake, plan, label),
                         Some(other) => mistake.help(did_you_mean(&format!("{}.{label}", other.actor.name))),
                         None => mistake,
                     });

@@ -69,7 +69,9 @@ pub(crate) fn sent(scenario: &Scenario) -> Vec<Sent> {
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let statements = statements(scenario);
-    check_created_twice(&sent(scenario))?;
+    let sent = sent(scenario);
+    check_created_twice(&sent)?;
+    check_order(&sent)?;
     let created: BTreeSet<&str> = statements.iter().filter_map(|(text, _)| created(text)).collect();
     for (text, path) in &statements {
         let own = sql::unknown_table(text, |name| created.iter().any(|known| stands_for(known, name)));
@@ -110,6 +112,24 @@ fn check_created_twice(sent: &[Sent]) -> Result<(), Mistake> {
             return Err(Mistake::new(&statement.path, message).help(both!(
                 "leave it out, or write `CREATE TABLE IF NOT EXISTS {name} …`",
                 "请去掉它，或者写 `CREATE TABLE IF NOT EXISTS {name} …`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a statement of the setup that names a table which a later one creates.
+fn check_order(sent: &[Sent]) -> Result<(), Mistake> {
+    let setup: Vec<&Sent> = sent.iter().filter(|statement| statement.in_setup).collect();
+    for (n, statement) in setup.iter().enumerate() {
+        let is_there = |name: &str| setup[..=n].iter().any(|known| created(&known.text) == Some(name));
+        let comes = |name: &str| setup[n + 1..].iter().any(|known| created(&known.text) == Some(name));
+        if let Some(name) = named(&statement.text).find(|name| !is_there(name) && comes(name)) {
+            let message =
+                both!("the table `{name}` is created only further down", "表 `{name}` 在后面才创建");
+            return Err(Mistake::new(&statement.path, message).help(both!(
+                "write `CREATE TABLE {name} …` before it",
+                "请把 `CREATE TABLE {name} …` 写在它前面"
             )));
         }
     }

@@ -105,6 +105,9 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
         match verb {
             PlannedVerb::Redis(words) => {
                 let command = words[0].pattern().to_ascii_uppercase();
+                if has_word("PUBLISH SPUBLISH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE", &command) {
+                    continue;
+                }
                 let path = path.map(|path| path.key("redis"));
                 let of_one_key = of_type(&command).is_some()
                     || has_word("TTL PTTL PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE", &command);
@@ -458,18 +461,19 @@ fn misspelt<'k>(key: &str, written: impl Iterator<Item = &'k str>, path: &Path) 
     })
 }
 
-/// The written name that a name almost is: in another case of letters, with or without an `s`, or with one letter changed
-/// inside it. `lock:1` and `lock:2` are two names.
+/// The written name that a name almost is: in another case of letters, with or without an `s` or the braces of a hash tag,
+/// or with one letter changed inside it. `lock:1` and `lock:2` are two names.
 pub(super) fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let stem = |name: &str| name.chars().take(name.chars().count().saturating_sub(1)).collect::<String>();
     let is_near = |known: &&str| {
         if known.eq_ignore_ascii_case(key)
+            || known.replace(['{', '}'], "") == key
             || known.strip_suffix('s') == Some(key)
             || key.strip_suffix('s') == Some(known)
         {
             return true;
         }
-        key.chars().count() > 3
+        key.chars().count().max(known.chars().count()) > 3
             && !known.contains(ANY)
             && strsim::osa_distance(key, known) == 1
             && stem(key) != stem(known)
@@ -479,44 +483,8 @@ pub(super) fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) 
     written.find(is_near)
 }
 
-/// Reports an etcd lease id that no `grant` creates.
-fn check_leases(scenario: &Scenario) -> Result<(), Mistake> {
-    let (mut granted, mut named) = (BTreeSet::new(), Vec::new());
-    for plan in &scenario.actors {
-        for instruction in &plan.program.instructions {
-            let Instruction::Operate(operation) = instruction else { continue };
-            let PlannedVerb::Call(call) = &operation.verb else { continue };
-            let Some(lease) = call.operands("LEASE").next() else {
-                // Without an id in the `grant`, the server chooses it.
-                if call.product() == Product::Etcd && call.name() == "grant" {
-                    return Ok(());
-                }
-                continue;
-            };
-            let lease = plan.filled(lease);
-            if call.name() == "grant" {
-                granted.insert(lease);
-            } else if operation.allow.is_empty() {
-                named.push((lease, operation.path.as_ref()));
-            }
-        }
-    }
-    let is_open =
-        granted.iter().any(|lease| lease.contains(ANY)) || !scenario.setup.is_empty() && granted.is_empty();
-    let wrong = named.iter().find(|(lease, _)| !lease.contains(ANY) && !granted.contains(lease));
-    let Some((lease, Some(path))) = wrong.filter(|_| !is_open) else { return Ok(()) };
-    let message = both!("no request grants the lease `{lease}`", "没有请求申请过租约 `{lease}`");
-    let known = granted.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    Err(Mistake::new(&path.key("etcd"), message).help(if known.is_empty() {
-        both!("write `grant SECONDS {lease}` before it", "请先写 `grant SECONDS {lease}`")
-    } else {
-        both!("granted here: {known}", "这里申请的有：{known}")
-    }))
-}
-
-/// The same checks for the keys of etcd, and the check of its leases.
+/// The same checks for the keys of etcd.
 fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
-    check_leases(scenario)?;
     let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
     for (verb, path) in sent(scenario) {
         let PlannedVerb::Call(call) = verb else { continue };
@@ -539,6 +507,12 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
     for (key, path) in asked.iter().filter(|(key, _)| !key.contains(ANY) && !is_written(key)) {
         if let Some(path) = path {
             misspelt(key, written.iter().map(String::as_str), &path.key("etcd"))?;
+            if within.contains(key.as_str()) {
+                let message = both!("no command ever writes the key `{key}`", "没有任何命令写过键 `{key}`");
+                let inside = written.iter().find(|known| known.starts_with(&format!("{key}/")));
+                let near = inside.map(|known| known.replace(ANY, "…")).unwrap_or_default();
+                return Err(Mistake::new(&path.key("etcd"), message).help(did_you_mean(&near)));
+            }
             if let Some((outer, name)) = key.rsplit_once('/')
                 && !within.contains(outer)
                 && let Some(near) = nearly(outer, within.iter().copied())

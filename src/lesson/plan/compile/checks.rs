@@ -1,6 +1,8 @@
 //! Checks for programs whose steps are well-formed but cannot work: they wait for notifications that never come, or
 //! send commands that the servers refuse.
 
+use std::collections::BTreeSet;
+
 use super::{
     super::{
         super::{
@@ -11,6 +13,7 @@ use super::{
                 mentions::{joined, split_comparison},
             },
             model::Param,
+            step::Step,
         },
         call::PlannedCall,
         doubts::Answer,
@@ -23,6 +26,17 @@ use crate::{
     log::{ANY, Flock, Product, product::redis::slot, stands_for},
     text::{Text, both},
 };
+
+/// Whether some step sets a name, and whether that is an operation.
+fn sets_later(steps: &[Step], name: &str) -> Option<bool> {
+    steps.iter().find_map(|step| match step {
+        Step::Operation { label, .. } => (label == name).then_some(true),
+        Step::Let { values } => values.contains_key(name).then_some(false),
+        Step::If { then, otherwise, .. } => sets_later(then, name).or_else(|| sets_later(otherwise, name)),
+        Step::Repeat { steps, .. } => sets_later(steps, name),
+        _ => None,
+    })
+}
 
 impl Draft<'_> {
     /// Reports a `take` for a subject that the program has no subscription to or watch on: it would wait for ever.
@@ -391,7 +405,7 @@ impl Draft<'_> {
             let label = written
                 .match_indices("/${")
                 .filter_map(|(at, _)| written[at + 3..].split_once('}').map(|(name, _)| name.trim()))
-                .find(|name| of(name) == Some(Answer::Path));
+                .find(|name| matches!(of(name), Some(Answer::Path | Answer::Numbered)));
             if let Some(label) = label {
                 let message = both!(
                     "what `{label}` answers is the whole path already",
@@ -558,13 +572,31 @@ impl Draft<'_> {
         let allowed: Vec<&str> =
             operations.flat_map(|operation| operation.allow.iter().map(String::as_str)).collect();
         let mut asked = self.asked_errors.iter();
-        let Some((code, path)) = asked.find(|(code, _)| !allowed.contains(&code.as_str())) else { return };
+        let is_never =
+            |code: &str| if code.is_empty() { allowed.is_empty() } else { !allowed.contains(&code) };
+        let Some((code, path)) = asked.find(|(code, _)| is_never(code)).cloned() else { return };
+        if code.is_empty() {
+            let message = both!(
+                "`error` is always `none` here: no operation of this program has `allow`",
+                "这里 `error` 总是 `none`：这个程序里没有操作写了 `allow`"
+            );
+            let help = both!(
+                "an error that the program handles is named in the operation: `allow: [NodeExists]`",
+                "程序要处理的错误，请写在操作里，例如 `allow: [NodeExists]`"
+            );
+            return self.doubt(&path, message, help);
+        }
+        if code == "none" {
+            let message = both!("`error` is never the text 'none'", "`error` 不会是文字 'none'");
+            let help = both!("without an error: `error is none`", "没有出错时请写 `error is none`");
+            return self.doubt(&path, message, help);
+        }
         let message = both!(
             "`error` is never '{code}': no operation of this program allows it",
             "`error` 不会是 '{code}'：这个程序里没有操作允许它"
         );
-        let help = nearest(code, allowed.iter().copied(), ALIKE)
-            .or_else(|| allowed.iter().copied().find(|known| known.eq_ignore_ascii_case(code)))
+        let help = nearest(&code, allowed.iter().copied(), ALIKE)
+            .or_else(|| allowed.iter().copied().find(|known| known.eq_ignore_ascii_case(&code)))
             .or_else(|| allowed.iter().copied().find(|known| known.ends_with(code.as_str())))
             .map_or_else(
                 || {
@@ -575,8 +607,28 @@ impl Draft<'_> {
                 },
                 did_you_mean,
             );
-        let path = path.clone();
         self.doubt(&path, message, help);
+    }
+
+    /// Explains an unknown name that the program sets further down.
+    pub(super) fn named_later(&self, names: &BTreeSet<String>, mistake: Mistake) -> Mistake {
+        let steps = self.compiler.programs.get(&self.name).map(Vec::as_slice).unwrap_or_default();
+        let mut unknown = names.iter().filter(|name| !self.known.contains(*name));
+        let Some((name, is_label)) = unknown.find_map(|name| Some((name, sets_later(steps, name)?))) else {
+            return mistake;
+        };
+        let message = both!(
+            "`{name}` has no value yet here: it gets its first one further down",
+            "到这里 `{name}` 还没有值：后面才第一次给它赋值"
+        );
+        Mistake { message, ..mistake }.help(if is_label {
+            both!("write this after the operation `{name}`", "请把这一步写在操作 `{name}` 之后")
+        } else {
+            both!(
+                "give it a first value before: `- let: {{ {name}: 0 }}`",
+                "请先给它一个初值：`- let: {{ {name}: 0 }}`"
+            )
+        })
     }
 
     /// Reports the use of a znode's sequence number if the program creates no sequential znode.

@@ -3,6 +3,7 @@
 use super::{
     super::{
         super::{
+            duration::parse_millis,
             error::{Mistake, Path},
             expr::{Template, split_words},
             model::Param,
@@ -105,29 +106,38 @@ impl Draft<'_> {
             })?;
         let lua = scripts::check(source, &path.key("script"))?;
         scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
-        if compiler.scripts.contains_key(name) && !self.in_recipe {
+        if !self.in_recipe {
             if let Some((message, help)) = scripts::unread((name, source), &lua, (keys.len(), args.len())) {
                 self.doubt(path, message, help);
             }
-            if let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name)) {
+            if compiler.scripts.contains_key(name)
+                && let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name))
+            {
                 self.program.doubts.push(doubt);
             }
         }
         for (n, arg) in args.iter().enumerate() {
             self.doubt_plain(arg, &path.key("args").index(n));
-            if ["${self}", "${client}", "${token}"].contains(&arg.as_str())
+            let is_name = ["${self}", "${client}", "${token}"].contains(&arg.as_str());
+            if (is_name || !arg.contains("${") && arg.parse::<f64>().is_err())
                 && let Some(command) = scripts::reads_number(source, n + 1)
             {
                 self.doubt(
                     &path.key("args").index(n),
                     both!(
-                        "the script `{name}` hands this to `{command}` as a number, and `{arg}` is a name",
-                        "脚本 `{name}` 把它当作数字交给 `{command}`，而 `{arg}` 是名字"
+                        "the script `{name}` hands this to `{command}` as a number, and `{arg}` is none",
+                        "脚本 `{name}` 把它当作数字交给 `{command}`，而 `{arg}` 不是数字"
                     ),
-                    both!(
-                        "give the arguments in the order in which the script reads them: the first is `ARGV[1]`",
-                        "请按脚本读取的顺序写参数：第一个是 `ARGV[1]`"
-                    ),
+                    match parse_millis(arg) {
+                        Ok(millis) => both!(
+                            "an argument is sent as it stands: write `{millis}`, or `\"${{lease}}\"` of a parameter",
+                            "参数会原样发送：请写 `{millis}`，或者用课程参数 `\"${{lease}}\"`"
+                        ),
+                        Err(_) => both!(
+                            "give the arguments in the order in which the script reads them: the first is `ARGV[1]`",
+                            "请按脚本读取的顺序写参数：第一个是 `ARGV[1]`"
+                        ),
+                    },
                 );
             }
             if scripts::reads_seconds(source, n + 1) {

@@ -23,6 +23,8 @@ pub(crate) enum Answer {
     Text,
     /// The path of a znode.
     Path,
+    /// The path of a sequential znode, which ends with a number of ten digits.
+    Numbered,
     /// A znode's name without its parent's path.
     Name,
     /// `OK`, or nil.
@@ -95,6 +97,7 @@ impl Answer {
                 }
             }
             PlannedVerb::Call(call) => match (call.product(), call.name()) {
+                (Product::Zookeeper, "create") if call.has_flag("-s") => Some(Self::Numbered),
                 (Product::Zookeeper, "create") => Some(Self::Path),
                 (Product::Zookeeper, "get") => Some(Self::Text),
                 (Product::Zookeeper | Product::Etcd, "ls") => Some(Self::Several),
@@ -125,6 +128,11 @@ impl Answer {
         }
     }
 
+    /// Whether the answer is one value, without fields or items.
+    pub(super) fn has_no_parts(self) -> bool {
+        matches!(self, Self::Number | Self::Ok | Self::Text | Self::Path | Self::Numbered | Self::Deleted)
+    }
+
     /// Whether this is what a `take` answers.
     pub(crate) fn is_notification(self) -> bool {
         self == Self::Object(NOTIFICATION)
@@ -151,6 +159,17 @@ impl Answer {
                 ),
                 both!("write `{name} == 'DELETE'`", "请写 `{name} == 'DELETE'`"),
             ));
+        }
+        if let PlannedVerb::Script { name: script, source, .. } = verb {
+            return always_number(source).then(|| {
+                (
+                    both!(
+                        "the script `{script}` always answers a number: `{name}` is never `none`",
+                        "脚本 `{script}` 总是返回数字：`{name}` 不会是 `none`"
+                    ),
+                    both!("such as `{name} == 0`", "例如 `{name} == 0`"),
+                )
+            });
         }
         let PlannedVerb::Redis(words) = verb else { return None };
         let command = words[0].to_string().to_ascii_uppercase();
@@ -219,6 +238,27 @@ impl Answer {
     }
 }
 
+/// Whether a script ends with a `return`, and each of its `return` statements gives a number that is never nil.
+fn always_number(source: &str) -> bool {
+    let code: Vec<&str> =
+        source.lines().map(|line| line.split("--").next().unwrap_or_default().trim()).collect();
+    let ends = code.iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with("return "));
+    let is_number = |line: &str| {
+        let returned = line.split(" end").next().unwrap_or_default().trim().trim_end_matches(';');
+        let command = returned.strip_prefix("redis.call('").and_then(|rest| rest.split_once('\''));
+        let is_alone = returned.ends_with(')') && returned.matches("call(").count() == 1;
+        returned.parse::<i64>().is_ok()
+            || command.is_some_and(|(name, rest)| {
+                let computes = ["=", "<", ">", " and ", " or "].iter().any(|sign| rest.contains(sign));
+                is_alone && !computes && Answer::is_never_nil(name)
+            })
+    };
+    let is_bare = code.iter().any(|line| line.ends_with("return"));
+    let all = code.join("\n");
+    let mut returned = all.split("return ").skip(1).map(|rest| rest.lines().next().unwrap_or_default());
+    ends && !is_bare && returned.all(is_number)
+}
+
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
@@ -245,7 +285,7 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
             ),
             both!("ask for one of its items: `{name}[0].{field}`", "请取其中一项：`{name}[0].{field}`"),
         )),
-        Answer::Number | Answer::Ok | Answer::Text | Answer::Path if !is_index => Some((
+        _ if answer.has_no_parts() && !is_index => Some((
             both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`"),
             both!("ask for the answer itself: `{name}`", "请直接用回复：`{name}`"),
         )),
@@ -342,6 +382,24 @@ fn of_name(left: &str, path: &str, right: &str) -> Doubt {
     )
 }
 
+/// The doubt about the path of a sequential znode without its ten digits.
+fn of_numbered(left: &str, path: &str, right: &str) -> Option<Doubt> {
+    let name = path.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number: u32 = path[name.len()..].parse().unwrap_or(0);
+    (path.len() - name.len() != 10).then(|| {
+        (
+            both!(
+                "`{left}` ends with ten digits, which the server appends, and is never {right}",
+                "`{left}` 末尾有服务器加上的十位序号，不会是 {right}"
+            ),
+            both!(
+                "write `{left} == '{name}{number:010}'`, or ask for its number: `{left}|suffix == {number}`",
+                "请写 `{left} == '{name}{number:010}'`，或者只比较序号：`{left}|suffix == {number}`"
+            ),
+        )
+    })
+}
+
 pub(super) fn of_answer(
     left: &str,
     kind: Answer,
@@ -363,7 +421,8 @@ pub(super) fn of_answer(
             both!("`{left}` answers a number, never {right}", "`{left}` 的回复是数字，不会是 {right}"),
             both!("such as `{left} == 1`", "例如 `{left} == 1`"),
         )),
-        (Answer::Path, Literal::Flag | Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
+        (Answer::Numbered, Literal::Text(text)) if text.starts_with('/') => of_numbered(left, text, right),
+        (Answer::Path | Answer::Numbered, Literal::Flag | Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
             Some((
                 both!(
                     "`{left}` answers the path of a znode, never {right}",
@@ -373,7 +432,7 @@ pub(super) fn of_answer(
             ))
         }
         (Answer::Name, Literal::Text(path)) if path.contains('/') => Some(of_name(left, path, right)),
-        (Answer::Text | Answer::Path | Answer::Name, Literal::Number(_)) => Some((
+        (Answer::Text | Answer::Path | Answer::Numbered | Answer::Name, Literal::Number(_)) => Some((
             both!(
                 "`{left}` answers a text or `none`, never the number {right}",
                 "`{left}` 的回复是文字或 `none`，不会是数字 {right}"

@@ -139,7 +139,7 @@ pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
 }
 
 /// The doubt about arithmetic on a text: `read - 1`.
-pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> Option<Doubt> {
+pub(crate) fn arithmetic_doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     let tokens = tokens(source).ok()?;
     (0..tokens.len()).find_map(|n| {
         let (Kind::Name, name) = tokens[n] else { return None };
@@ -148,19 +148,25 @@ pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> 
         let next = tokens.get(n + 2)?;
         let computes =
             matches!(*sign, "-" | "*" | "/" | "//" | "%") || (*sign == "+" && next.0 == Kind::Number);
-        (computes && !matches!(before, Some("." | "|" | "~")) && is_text(name)).then(|| {
-            let number = next.1;
-            (
-                both!(
-                    "`{name}` answers a text, with which nothing can be computed",
-                    "`{name}` 的回复是文字，不能用来计算"
-                ),
-                both!(
-                    "`{name}|int` is its number: `{name}|int {sign} {number}`",
-                    "`{name}|int` 是它的数值：`{name}|int {sign} {number}`"
-                ),
-            )
-        })
+        let number = next.1;
+        let help = match answer(name).filter(|_| computes && !matches!(before, Some("." | "|" | "~")))? {
+            Answer::Text => both!(
+                "`{name}|int` is its number: `{name}|int {sign} {number}`",
+                "`{name}|int` 是它的数值：`{name}|int {sign} {number}`"
+            ),
+            Answer::Ok => both!(
+                "it is 'OK' or `none`; count in a variable of your own: `- let: {{ votes: votes {sign} {number} }}`",
+                "它是 'OK' 或 `none`；计数请用自己的变量：`- let: {{ votes: votes {sign} {number} }}`"
+            ),
+            _ => return None,
+        };
+        Some((
+            both!(
+                "`{name}` answers a text, with which nothing can be computed",
+                "`{name}` 的回复是文字，不能用来计算"
+            ),
+            help,
+        ))
     })
 }
 
@@ -251,9 +257,13 @@ fn of_quoted(
     if of_stat
         || ["|int", "|length", "|count", "|float", "|suffix"].iter().any(|filter| left.ends_with(filter))
     {
+        let number = match text.trim_start_matches('0') {
+            "" if !text.is_empty() => "0",
+            number => number,
+        };
         return Some((
             both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+            both!("without quotes: `{left} {operator} {number}`", "去掉引号：`{left} {operator} {number}`"),
         ));
     }
     if !matches!(operator, "==" | "!=") && text.parse::<i64>().is_ok() {
@@ -316,8 +326,24 @@ fn unwrapped(left: &str) -> &str {
     }
 }
 
-/// The doubt about `suffix` on a list, because it takes one name.
+/// The doubt about `suffix`, `int` or `float` on a list, because they take one item.
 fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    let number = [("|int", "int"), ("|float", "float")];
+    if let Some((whole, filter)) =
+        number.into_iter().find_map(|(end, filter)| Some((left.strip_suffix(end)?, filter)))
+        && matches!(answer(whole), Some(Answer::Several | Answer::Texts))
+    {
+        return Some((
+            both!(
+                "`{whole}` answers a list, and `{filter}` is the number of one text",
+                "`{whole}` 的回复是列表，而 `{filter}` 取的是一段文字的数值"
+            ),
+            both!(
+                "take one item, such as `{whole}[0]`, or count them: `{whole}|length`",
+                "请取其中一项，例如 `{whole}[0]`；要数个数请写 `{whole}|length`"
+            ),
+        ));
+    }
     if let Some(whole) = left.strip_suffix("|suffix")
         && matches!(answer(whole), Some(Answer::Several | Answer::Texts))
     {
@@ -384,7 +410,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
         return Some(doubt);
     }
     if let Some((whole, part)) = left.rsplit_once('.')
-        && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Path | Answer::Ok))
+        && answer(whole).is_some_and(Answer::has_no_parts)
     {
         return Some((
             both!("what `{whole}` answers has no `.{part}`", "`{whole}` 的回复没有 `.{part}`"),

@@ -11,7 +11,7 @@ mod scenario;
 use self::{
     answer::of_answer,
     contradiction::contradictory,
-    reach::figure,
+    reach::{figure, of_most},
     scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
@@ -45,7 +45,7 @@ use crate::{
 pub(crate) type Doubt = (Text, Text);
 
 /// Checks what claims, invariants and the story of a variant compare.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
     if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
         return Err(doubt.clone());
     }
@@ -53,7 +53,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         let statement = |label: &str| plan.program.statement_of(label);
         let is_take = |label: &str| plan.program.answer_of(label).is_some_and(Answer::is_notification);
         let doubt = |source: &str| {
-            rows::reply_doubt(source, statement, scenario).or_else(|| of_message(source, scenario, is_take))
+            rows::reply_doubt(source, statement, scenario)
+                .or_else(|| rows::count_doubt(source, statement, scenario))
+                .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
         if let Some((at, (message, help))) = asked.find_map(|(source, path)| Some((path, doubt(source)?))) {
@@ -77,15 +79,15 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             return Err(duplicate(&at, before + 1));
         }
         match claim {
-            Claim::Bare(source) => check_expression(scenario, source, &at)?,
-            Claim::That { that, .. } => check_expression(scenario, that, &at.key("that"))?,
+            Claim::Bare(source) => check_expression(scenario, &[], source, &at)?,
+            Claim::That { that, .. } => check_expression(scenario, &[], that, &at.key("that"))?,
             Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, &at)?,
         }
     }
     check_together(scenario, &at.key("claims"))?;
-    let (invariants, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
-        (Some(own), _) => (own, at.key("invariants")),
-        (None, Some(shared)) => (shared, root.key("invariants")),
+    let (invariants, others, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
+        (Some(own), _) => (own, &[][..], at.key("invariants")),
+        (None, Some(shared)) => (shared, all, root.key("invariants")),
         (None, None) => return Ok(()),
     };
     for (n, invariant) in invariants.iter().enumerate() {
@@ -99,11 +101,48 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             return Err(duplicate(&at, before + 1));
         }
         if let Never::That(source) = &invariant.never {
-            check_expression(scenario, source, &at)?;
+            check_expression(scenario, others, source, &at)?;
             check_beginning(scenario, source, &at)?;
         }
     }
     Ok(())
+}
+
+/// Reports an invariant with a count that no run reaches, in whichever variant it is judged.
+pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let mut judged: Vec<(Path, Vec<Option<Doubt>>)> = Vec::new();
+    for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
+        let (invariants, at) = match (&scenario.variant().invariants, &scenario.loaded.lesson.invariants) {
+            (Some(own), _) => (own, Path::root().key("variants").key(&scenario.variant).key("invariants")),
+            (None, Some(shared)) => (shared, Path::root().key("invariants")),
+            (None, None) => continue,
+        };
+        for (n, invariant) in invariants.iter().enumerate() {
+            let Never::That(source) = &invariant.never else { continue };
+            // A parameter may get another value on the command line, and what nobody ever does to a key may be said of
+            // every key.
+            let is_literal = |part: &&str| {
+                split_comparison(part).is_some_and(|(left, _, right)| {
+                    literal(right).is_some() && !left.contains("_by_another") && !left.contains("holders")
+                })
+            };
+            let parts = if source.contains(" or ") { Vec::new() } else { joined(source) };
+            let doubt = parts.iter().filter(|part| is_literal(part)).find_map(|part| of_most(part, scenario));
+            let at = at.index(n).key("never");
+            match judged.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, doubts)) => doubts.push(doubt),
+                None => judged.push((at, vec![doubt])),
+            }
+        }
+    }
+    let never = judged.into_iter().find_map(|(at, doubts)| {
+        let doubts: Option<Vec<Doubt>> = doubts.into_iter().collect();
+        Some((at, doubts?.pop()?))
+    });
+    match never {
+        Some((at, (message, help))) => Err(Mistake::new(&at, message).help(help)),
+        None => Ok(()),
+    }
 }
 
 /// Reports an invariant that is already broken at the beginning, when all counters are 0.
@@ -208,13 +247,13 @@ fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
     for line in &scenario.story {
         match &line.act {
             Act::Await(until) => {
-                check_expression(scenario, until.that.source(), &line.path.key("await").key("that"))?;
+                check_expression(scenario, &[], until.that.source(), &line.path.key("await").key("that"))?;
             }
             Act::Ask(ask) => {
                 for (n, choice) in ask.choices.iter().enumerate() {
                     if let RightPlan::When(right) = &choice.right {
                         let at = line.path.key("ask").key("choices").index(n).key("right");
-                        check_comparison(scenario, right.source(), &at)?;
+                        check_comparison(scenario, &[], right.source(), &at)?;
                     }
                 }
             }
@@ -224,7 +263,12 @@ fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+fn check_expression(
+    scenario: &Scenario,
+    others: &[Scenario],
+    source: &str,
+    at: &Path,
+) -> Result<(), Mistake> {
     let mentions = Mentions::of(source);
     if let Some(call) =
         mentions.calls_of("before").find(|call| matches!(&call.arguments[..], [Some(a), Some(b)] if a == b))
@@ -253,7 +297,7 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             "请写要观察到的事，例如 `A.release == 1` 或 `sold == 10`"
         )));
     }
-    check_comparison(scenario, source, at)
+    check_comparison(scenario, others, source, at)
 }
 
 /// The doubt about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
@@ -310,8 +354,13 @@ pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
 }
 
-fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
-    keys::check(scenario, source, at)?;
+fn check_comparison(
+    scenario: &Scenario,
+    others: &[Scenario],
+    source: &str,
+    at: &Path,
+) -> Result<(), Mistake> {
+    keys::check(scenario, others, source, at)?;
     let parts = joined(source);
     let counter = parts.iter().find_map(|part| of_counter(part, scenario));
     let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
@@ -352,6 +401,7 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             let statement =
                 |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.statement_of(&label));
             rows::reply_doubt(source, statement, scenario)
+                .or_else(|| rows::count_doubt(source, statement, scenario))
         })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
         .or_else(|| event_doubt(source, scenario.lab()))

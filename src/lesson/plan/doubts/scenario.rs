@@ -26,12 +26,12 @@ use crate::{
 
 /// The doubt about a field of a key's value that does not exist: znodes and etcd keys hold a text.
 pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
-    if lab.has(Product::Mariadb) {
-        return None;
-    }
     let of_redis = lab.has(Product::Redis);
     let kinds = ["hash", "list", "set", "sorted_set", "stream", "other"];
-    for (key, _) in Mentions::of(source).keys_of("value") {
+    // Rows have columns, and a row's name has a slash.
+    let may_be_row = |key: &str| lab.has(Product::Mariadb) && (key.contains('/') || !of_redis);
+    let keys = Mentions::of(source).keys_of("value");
+    for (key, _) in keys.into_iter().filter(|(key, _)| !may_be_row(key)) {
         let asked = source.match_indices(&key).find_map(|(at, key)| {
             let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
             let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
@@ -79,6 +79,9 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
         ));
     }
     let Literal::Text(name) = literal(right)? else { return None };
+    if asks && name == "none" {
+        return Some(nobody(left));
+    }
     if asks
         && operator == "=="
         && let Some(doubt) = unleased(left, scenario)
@@ -94,6 +97,14 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
             both!("known here: {known}", "这里有：{known}"),
         )
     })
+}
+
+/// The doubt about `none` in quotes.
+fn nobody(left: &str) -> Doubt {
+    (
+        both!("`{left}` is never the text 'none'", "`{left}` 不会是文字 'none'"),
+        both!("without quotes: `{left} is none`", "不加引号：`{left} is none`"),
+    )
 }
 
 /// The doubt about the owner of an etcd key that no command puts on a lease.
@@ -149,6 +160,9 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
         _ => &["leader", "follower", "looking"],
     };
     let is_plain = left.starts_with("role") && left.ends_with(')');
+    if is_plain && word == "none" {
+        return Some(nobody(left));
+    }
     (is_plain && !known.contains(&word)).then(|| {
         let known = known.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
         (
