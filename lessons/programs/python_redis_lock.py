@@ -8,6 +8,8 @@ import redis
 import redis_lock
 
 STEP = 0.5
+# When the renewing thread fails, Python prints its exception; the line that names it is enough.
+sys.tracebacklimit = 0
 
 lease, work = (int(word) / 1000 for word in sys.argv[1:3])
 client = redis.Redis(host=os.environ["REDIS_HOST"], port=int(os.environ["REDIS_PORT"]))

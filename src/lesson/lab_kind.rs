@@ -5,6 +5,7 @@ use std::{
     hash::{Hash, Hasher},
     slice,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -115,6 +116,7 @@ impl Several {
                 title: Words::new(title(Lang::En), title(Lang::Zh)),
                 jump: topologies().all(|topology| topology.jump),
                 fastest: topologies().map(|topology| topology.fastest).fold(f64::INFINITY, f64::min),
+                gives_up: topologies().map(|topology| topology.gives_up).max().unwrap_or_default(),
             },
         }));
         known.push(composed);
@@ -207,6 +209,9 @@ pub struct Topology {
     pub jump: bool,
     /// The highest rate of the lesson clock, as a multiple of real time.
     pub fastest: f64,
+    /// How long its servers keep a command that they cannot carry out before they answer with an error, if that may be
+    /// longer than a server may be silent.
+    pub gives_up: Duration,
 }
 
 // Redis reads the clock only when it is asked, so any jump is safe.
@@ -218,6 +223,7 @@ const REDIS: Topology = Topology {
     title: Words::new("one Redis server", "一台 Redis"),
     jump: true,
     fastest: 100.0,
+    gives_up: Duration::ZERO,
 };
 
 const MASTERS: Topology = Topology {
@@ -274,6 +280,7 @@ const ZOOKEEPER: Topology = Topology {
     title: Words::new("one ZooKeeper server", "一台 ZooKeeper"),
     jump: false,
     fastest: 2.0,
+    gives_up: Duration::ZERO,
 };
 
 // As with one server; an election takes 0.2 to 0.4 s of lesson time.
@@ -307,6 +314,8 @@ const ETCD_CLUSTER: Topology = Topology {
     servers: &["etcd1", "etcd2", "etcd3"],
     title: Words::new("a cluster of three etcd servers", "三台 etcd 组成的集群"),
     fastest: 4.0,
+    // 5 s and two election timeouts: `ReqTimeout` in etcd's `server/config`.
+    gives_up: Duration::from_secs(11),
     ..ETCD
 };
 

@@ -85,7 +85,7 @@ impl fmt::Display for Target<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client(name) | Self::Server(name) => f.write_str(name),
-            Self::Link(link) => link.fmt(f),
+            Self::Link(link) => write!(f, "{}→{}", link.from, link.to),
         }
     }
 }

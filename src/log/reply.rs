@@ -42,6 +42,19 @@ impl fmt::Display for Reply {
     }
 }
 
+impl Reply {
+    /// As it is written, but of a znode's stat only the version, which is all that a line about locks needs.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Value(serde_json::Value::Object(fields)) if fields.contains_key("czxid") => {
+                let version = fields.get("version").map(ToString::to_string).unwrap_or_default();
+                format!("dataVersion={version}")
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 /// A znode's stat with the field names of `zkCli.sh`, the fields that matter for locks first. Fields that have not
 /// changed since its creation are left out.
 fn stat(fields: &serde_json::Map<String, serde_json::Value>) -> String {

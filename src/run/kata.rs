@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    explore::{CarriedOut, ExploreError, Explored, OutcomeSeen, Unavoidable, carry_out},
+    explore::{BrokenInvariant, CarriedOut, ExploreError, Explored, OutcomeSeen, Unavoidable, carry_out},
     explore_claim,
     moves::how_many,
     session::RunError,
@@ -195,8 +195,13 @@ async fn failure(
     if expected.expect == ExploreExpect::None
         && let Some(order) = found.shortest
     {
-        let breaches = verdict::breaches(scenario, &order.log).unwrap_or_default();
-        let broken = breaches.first().and_then(|breach| scenario.invariants.get(breach.invariant));
+        let is_its = |broken: &&BrokenInvariant| {
+            broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
+        };
+        // The order is carried out a little later than in the search, so that its log may break another invariant first.
+        let searched = found.each.iter().find(is_its).map(|broken| broken.invariant);
+        let carried_out = || Some(verdict::breaches(scenario, &order.log).ok()?.first()?.invariant);
+        let broken = searched.or_else(carried_out).and_then(|known| scenario.invariants.get(known));
         let says = broken.map(|plan| plan.says.clone()).unwrap_or_default();
         let in_vain = broken.is_some_and(|plan| match &plan.never {
             NeverPlan::That(never) => never.mentions().names(IN_VAIN),
@@ -211,9 +216,7 @@ async fn failure(
             None if in_vain => why::in_vain(scenario, &order.log),
             known => known.map(|why| why.text),
         };
-        let mut each = found.each.iter().filter(|broken| {
-            broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
-        });
+        let mut each = found.each.iter().filter(is_its);
         let unavoidable = || {
             // If every order goes wrong, `always` says so.
             let some = |known: &Unavoidable| only_broken && known.step.is_some();

@@ -70,6 +70,28 @@ fn every_lesson_says_what_must_never_be_so() {
     }
 }
 
+/// A lesson that sends its learners on (`see "…"`) names what it means by the title that this has today.
+#[test]
+fn every_title_that_a_lesson_names_is_one() {
+    let library = library();
+    let mut titles = BTreeSet::new();
+    for loaded in &library.lessons {
+        let variants = loaded.lesson.variants.values().map(|variant| &variant.title);
+        for title in std::iter::once(&loaded.lesson.title).chain(variants) {
+            titles.extend([title.en.as_str(), title.zh.as_str()]);
+        }
+    }
+    for loaded in &library.lessons {
+        let text = loaded.source.text().replace("\\\"", "\"");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (begins, ends) in [("see \"", '"'), ("见“", '”')] {
+            for named in text.split(begins).skip(1).filter_map(|rest| rest.split(ends).next()) {
+                assert!(titles.contains(named), "{}: {named}", loaded.lesson.id);
+            }
+        }
+    }
+}
+
 #[test]
 fn figures_can_be_changed() {
     let library = library();

@@ -45,7 +45,7 @@ async fn who_cannot_move_says_why() {
     assert!(why.starts_with("Nobody waits"), "{why}");
     free.moves([0]).await;
     let waits = free.refused(moves(0)).await;
-    assert!(waits.starts_with("A cannot move: it waits (work) until "), "{waits}");
+    assert!(waits.starts_with("A cannot move: it waits until "), "{waits}");
     free.all([Choice::Inject(Fault::Freeze { client: "A".into() })]).await;
     assert_eq!(free.refused(moves(0)).await, "A cannot move: its process is frozen. Thaw it first.");
     free.all([crash("A")]).await;

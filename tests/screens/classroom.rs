@@ -82,7 +82,7 @@ fn a_class_answers_in_the_teachers_place_and_its_votes_stand_beside_the_why() {
             let poll = class(&server).poll.expect("a poll");
             assert_eq!((poll.kind, poll.choices.len(), poll.closed), (PollKind::Prediction, 4, false));
             stand.tally(50, Some(poll.id), &[11, 18, 0, 2]);
-            see(&stand, ["31 of 50 have voted", "31 人已投票，共 50 人"]);
+            see(&stand, ["31 of 50 voted", "31 人已投票，共 50 人"]);
             assert!(!stand.shows("18"), "no distribution before it is decided: {:#?}", stand.rows());
             stand.commands();
             stand.key(KeyCode::Right);
@@ -111,7 +111,7 @@ fn without_anybody_there_the_learner_is_asked() {
     stand.commands();
     stand.key(KeyCode::Right);
     assert_eq!(stand.commands(), []);
-    assert!(stand.shows("What do you think?") && !stand.shows("have voted"), "{:#?}", stand.rows());
+    assert!(stand.shows("What do you think?") && !stand.shows(" voted"), "{:#?}", stand.rows());
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn how_to_join_fits_every_screen() {
         assert!(!stand.shows("7 have joined"));
     }
     let mut alone = Stand::fresh(Lang::En, (80, 24));
-    let before = alone.rows();
     alone.press('J');
-    assert_eq!(alone.rows(), before, "without a class there is nothing to join");
+    let says = "J does nothing here. Elsewhere (A class (lockstep teach))";
+    assert!(alone.shows(says) && !alone.shows("Scan the code"), "{:#?}", alone.rows());
 }
 
 /// A and B can move, B waits for time, and there are more faults than can be read in ten seconds.
@@ -262,7 +262,7 @@ fn a_class_chooses_the_next_move() {
         let mut votes = vec![0; 12];
         (votes[1], votes[3]) = (20, 20);
         stand.tally(50, Some(poll.id), &votes);
-        assert!(stand.shows("votes: 7 s") && stand.shows("40 of 50 have voted"), "{:#?}", stand.rows());
+        assert!(stand.shows("votes: 7 s") && stand.shows("40 of 50 voted"), "{:#?}", stand.rows());
         assert_eq!(stand.commands(), []);
         stand.wait(6_600);
         assert_eq!(stand.commands(), [Command::Choose(moves(1))], "of equals the first");

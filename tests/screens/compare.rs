@@ -334,9 +334,9 @@ fn runs_without_a_difference_say_so() {
 #[test]
 fn other_variants_can_stand_on_either_side_and_are_run_once() {
     let mut stand = compared(Lang::En, (100, 30), ClockKind::Controlled);
-    // There is only one fixed variant.
     stand.press('v');
     assert_eq!(opened(&stand), ["blind-del", "script"]);
+    assert!(stand.shows("no other variant that prevents"), "{:#?}", stand.rows());
     stand.press('V');
     assert_eq!(opened(&stand), ["blind-del", "script", "get-del"]);
     finish(&mut stand, staged::misdelete(ClockKind::Controlled), Outcome::Shown);
@@ -344,6 +344,17 @@ fn other_variants_can_stand_on_either_side_and_are_run_once() {
     stand.press('V');
     assert_eq!(opened(&stand).len(), 3, "a finished run is kept");
     assert!(stand.shows("BEFORE  blind DEL"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn keys_of_a_lesson_say_in_a_comparison_where_they_work() {
+    let mut stand = compared(Lang::En, (120, 40), ClockKind::Controlled);
+    for key in "Pwczf".chars() {
+        stand.press(key);
+        assert!(stand.shows(&format!("{key} does nothing here")), "{:#?}", stand.rows());
+    }
+    stand.press('b');
+    assert!(!stand.shows("does nothing here"), "{:#?}", stand.rows());
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn faults_are_told_in_words_and_only_up_to_the_playhead() {
     let mut stand = Stand::lesson(faults(), Lang::En, (120, 40));
     for words in [
         "✝ redis1 killed",
-        "▮ redis3->redis1 link holds replies",
+        "▮ redis3→redis1 link holds replies",
         "◷ redis4 clock 30.0s ahead",
         "◷ redis5 clock 1250ms behind",
         // The servers' pane.
@@ -107,7 +107,7 @@ fn faults_are_told_in_words_and_only_up_to_the_playhead() {
         assert!(stand.shows(words), "{words}\n{:#?}", stand.rows());
     }
     stand.press('L');
-    for words in ["◷ redis4 时钟快了 30.0s", "◷ redis5 时钟慢了 1250ms", "▮ redis3->redis1 链路挂起回复"]
+    for words in ["◷ redis4 时钟快了 30.0s", "◷ redis5 时钟慢了 1250ms", "▮ redis3→redis1 链路挂起回复"]
     {
         assert!(stand.shows(words), "{words}\n{:#?}", stand.rows());
     }

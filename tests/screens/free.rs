@@ -1,8 +1,6 @@
 //! Free play on the screen: what is shown, what keys and clicks request from the run, how branches begin and are
 //! browsed.
 
-use std::sync::Arc;
-
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::{ClockKind, LessonTime},
@@ -10,20 +8,13 @@ use lockstep::{
         ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop,
         outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
     },
-    run::{
-        LessonChoice,
-        session::{Command, Failure, Update},
-    },
+    run::session::{Command, Failure, Update},
     text::{Lang, Text},
-    ui::{
-        app::{App, AppOptions},
-        state::catalogue::VariantPlan,
-    },
 };
 
 use crate::{
     scenarios, staged,
-    stand::{LANGS, SIZES, Stand, catalogue},
+    stand::{LANGS, SIZES, Stand},
 };
 
 fn next(label: &str, wire: &str) -> Next {
@@ -109,14 +100,7 @@ fn choices_stand_in_the_program_where_each_client_is() {
     let mut events = staged::misdelete(ClockKind::Controlled).events;
     let replied = events.iter().position(|event| matches!(event.kind, EventKind::Replied { .. }));
     events.truncate(replied.expect("a reply") + 1);
-    let mut lessons = catalogue();
-    let unlock = lessons.entries.iter_mut().find(|entry| entry.id == "unlock").expect("a lesson");
-    unlock.variants[0].plan = VariantPlan::from(Arc::new(scenario)).into();
-    let open = Some(LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
-    let mut stand = Stand::catalogue(Lang::En, (200, 60));
-    let options = AppOptions { open, reduced_motion: true, ..AppOptions::default() };
-    stand.app = App::new(lessons, stand.runs.clone(), &options);
-    stand.app.resize(stand.area);
+    let mut stand = Stand::programmed(scenario, Lang::En, (200, 60));
     stand.events(events);
     stand.update(Update::Stepped { ended: false });
     stand.press('x');

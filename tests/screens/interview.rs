@@ -83,6 +83,12 @@ fn in_the_catalogue_a_deck_is_chosen_and_a_mock_interview_has_a_clock() {
     for deck in ["SETNX without EXPIRE", "Everything", "★ Asked most often", "ZooKeeper"] {
         assert!(stand.shows(deck), "{deck}: {:#?}", stand.rows());
     }
+    // The chosen deck is marked by a style.
+    let decks = stand.buffer();
+    stand.key(KeyCode::End);
+    assert_ne!(stand.buffer(), decks);
+    stand.key(KeyCode::Home);
+    assert_eq!(stand.buffer(), decks, "from the last deck to the first");
     stand.keys("jm");
     assert!(stand.shows("Mock interview · Everything") && stand.shows("1 of 10"), "{:#?}", stand.rows());
     let now = stand.now;

@@ -6,6 +6,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
     log::{ActorId, Belief, EventKind, Limit, LockInfo, Log, Stop, Znode},
+    recording::carried,
     run::{
         LessonChoice,
         session::{Command, Failure, Update},
@@ -26,7 +27,7 @@ use ratatui::{
 };
 
 use crate::{
-    event_loop, staged,
+    event_loop, scenarios, staged,
     stand::{FakeRuns, LANGS, SIZES, Stand, catalogue, odd_sizes},
 };
 
@@ -197,6 +198,76 @@ fn focus_zoom_and_presenting_share_out_the_screen() {
             assert!(stand.shows("Space"));
         }
     }
+}
+
+#[test]
+fn the_programs_are_shown_where_the_servers_leave_room() {
+    let programmed = |size| {
+        let scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
+        let log = carried::open(&scenario).expect("a recording").log;
+        let is_it = |event: &lockstep::log::Event| matches!(event.kind, EventKind::Stop { item: 8, .. });
+        let stop = log.events().iter().rposition(is_it).expect("a stop");
+        let mut stand = Stand::programmed(scenario, Lang::En, size);
+        stand.events(log.events()[..=stop].to_vec());
+        stand.update(Update::Stepped { ended: false });
+        stand.press('~');
+        stand
+    };
+    let both = |stand: &Stand| [stand.shows("On the wire"), stand.shows("What the clients run")];
+    for (size, shown) in [((80, 24), [true, false]), ((120, 40), [true, true]), ((150, 40), [true, true])] {
+        let stand = programmed(size);
+        assert_eq!(both(&stand), shown, "{size:?} {:#?}", stand.rows());
+        assert!(
+            size.0 < 120 || stand.shows("▸work"),
+            "who stands at a line points to it: {:#?}",
+            stand.rows()
+        );
+    }
+    let mut stand = programmed((120, 40));
+    stand.press('c');
+    assert_eq!(both(&stand), [false, true], "{:#?}", stand.rows());
+    stand.press('c');
+    assert_eq!(both(&stand), [true, true], "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_question_leaves_the_timelines_their_rows() {
+    let lanes = |stand: &Stand| {
+        let rows = stand.rows();
+        let row = |sign: &str| rows.iter().position(|row| row.contains(sign)).expect("a row");
+        row("↑ ") - row("Who ")
+    };
+    let mut script = up_to_question();
+    let asked = Stand::lesson(up_to_question(), Lang::En, (80, 24));
+    script.events.truncate(script.events.len() - 2);
+    let before = Stand::lesson(script, Lang::En, (80, 24));
+    assert!(asked.shows("1-4 answer") && !before.shows("1-4 answer"));
+    assert_eq!(lanes(&asked), lanes(&before), "{:#?} {:#?}", asked.rows(), before.rows());
+    // The bottom line offers no step that does not come before the answer.
+    let hints = |stand: &Stand| stand.rows().last().expect("a row").contains("→ step");
+    assert!(!hints(&asked) && hints(&before), "{:#?}", asked.rows());
+}
+
+#[test]
+fn a_key_that_does_nothing_says_where_it_works() {
+    let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
+    for (key, words) in [
+        ('x', "for free play"),
+        ('7', "for free play"),
+        ('1', "No question is open"),
+        ('s', "No question is open"),
+        ('e', "member by member"),
+        ('<', "sequence diagram: press w"),
+        (']', "No question, fault or violation comes later"),
+        ('/', "(The catalogue): search the lessons"),
+    ] {
+        stand.press(key);
+        assert!(stand.shows(words), "{key}: {:#?}", stand.rows());
+        stand.key(KeyCode::Tab);
+        assert!(!stand.shows(words), "{key}: {:#?}", stand.rows());
+    }
+    stand.keys("w>");
+    assert!(stand.shows("The whole diagram is on the screen"), "{:#?}", stand.rows());
 }
 
 #[test]

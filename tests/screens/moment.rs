@@ -355,7 +355,7 @@ fn what_the_newest_event_changed_is_never_cut() {
     let mut looked = 0;
     for (scenario, log) in recorded() {
         for size in [(80, 24), (100, 30), (120, 40)] {
-            let mut stand = Stand::opened(Lang::En, size);
+            let mut stand = Stand::programmed(scenario.clone(), Lang::En, size);
             let mut world = World::default();
             let mut fed = 0;
             for (n, event) in log.events().iter().enumerate() {
@@ -434,7 +434,8 @@ fn is_shown(rows: &[String], words: &str) -> bool {
     }
     let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     // Panes are side by side: text wrapped in one of them is split between their frames.
-    let pane = |n: usize| rows.iter().filter_map(|row| row.split('│').nth(n)).map(bare).collect::<String>();
+    let frame = ['│', '╭', '╮', '╰', '╯'];
+    let pane = |n: usize| rows.iter().filter_map(|row| row.split(frame).nth(n)).map(bare).collect::<String>();
     (1..5).any(|n| pane(n).contains(&bare(words)))
 }
 
@@ -849,19 +850,95 @@ fn what_proves_the_verdict_stands_right_below_the_failure() {
 
 #[test]
 fn a_banner_in_large_letters_says_what_was_broken() {
-    for (lesson, variant, step, (lang, size), first, wanted) in [
-        ("setnx-without-expire", "two-commands", 10, (Lang::En, (200, 60)), "│✝ A", 6),
-        ("setnx-without-expire", "two-commands", 10, (Lang::Zh, (200, 60)), "│✝ A", 3),
-        ("countdown-latch", "counted-twice", 16, (Lang::En, (200, 60)), "│✓ M", 3),
-        ("countdown-latch", "counted-twice", 16, (Lang::En, (120, 40)), "│✓ M", 0),
+    for (lesson, variant, step, size, first, wanted) in [
+        ("setnx-without-expire", "two-commands", 10, (200, 60), "│✝ A", 6),
+        ("countdown-latch", "counted-twice", 16, (200, 60), "│✓ M", 3),
+        ("countdown-latch", "counted-twice", 16, (120, 40), "│✓ M", 0),
     ] {
-        let stand = at_step(lesson, variant, step, (lang, size));
+        let stand = at_step(lesson, variant, step, (Lang::En, size));
         let rows = stand.rows();
         // The banner is on the frame; below it are one or two lines of letters.
-        let banner =
-            rows.iter().position(|row| row.contains("INVARIANT BROKEN") || row.contains("违反不变式"));
+        let banner = rows.iter().position(|row| row.contains("INVARIANT BROKEN"));
         let lane = rows.iter().position(|row| row.starts_with(first)).expect("a lane");
         assert_eq!(lane - banner.expect("a banner") - 1, wanted, "{rows:#?}");
+    }
+}
+
+#[test]
+fn a_lease_only_sinks_until_the_next_holder_has_its_own() {
+    let stand = at_step("redis-py-lock", "frozen-holder", 11, EN);
+    let (rows, buffer) = (stand.rows(), stand.buffer());
+    let y = rows.iter().position(|row| row.starts_with("│redis")).expect("a lane");
+    let cells = buffer.content.chunks(buffer.area.width.into()).nth(y).expect("a row");
+    let owner = Theme::default().client(0).fg;
+    let level = |cell: &Cell| glyphs::LEASE.iter().position(|level| *level == cell.symbol());
+    let levels: Vec<_> = cells.iter().filter(|cell| cell.style().fg == owner).map(level).collect();
+    assert!(levels.len() > 20 && levels.is_sorted_by(|one, other| one >= other), "{levels:?} {rows:#?}");
+}
+
+#[test]
+fn in_chinese_the_figure_is_large_and_the_words_stand_once_below_it() {
+    for (lesson, variant, step, says) in [
+        ("failover", "split-brain", 8, "2 个持有者同时存在 · ● A 和 ■ B"),
+        ("zk-herd", "herd", 12, "唤醒 39 个，只需 1 个"),
+        ("setnx-without-expire", "two-commands", 10, "违反不变式"),
+    ] {
+        let mut stand = at_step(lesson, variant, step, (Lang::Zh, (200, 60)));
+        stand.press('P');
+        let rows = stand.rows();
+        let told = rows.iter().enumerate().filter(|(_, row)| row.contains(says)).map(|(y, _)| y);
+        let told: Vec<usize> = told.collect();
+        assert_eq!(told.len(), 1, "{rows:#?}");
+        // Five rows of large letters, then a free row.
+        let letters = &rows[told[0] - 6..told[0] - 1];
+        assert!(letters.iter().all(|row| row.contains("██")), "{rows:#?}");
+        stand.assert_whole();
+    }
+}
+
+#[test]
+fn a_presented_question_is_spaced_and_long_bars_repeat_their_names() {
+    let mut stand = at_step("unlock-someone-elses-lock", "blind-del", 4, (Lang::En, (200, 60)));
+    stand.press('P');
+    let rows = stand.rows();
+    let row = |words: &str| rows.iter().position(|row| row.contains(words)).expect("an answer");
+    assert_eq!(row("2. A's next") - row("1. Redis tells"), 2, "{rows:#?}");
+    assert_eq!(row("A mine"), rows.iter().rposition(|row| row.contains("A mine")).expect("a bar"));
+    assert!(rows[row("A mine")].matches("● A mine").count() >= 3, "{rows:#?}");
+    // A click on an answer chooses it all the same.
+    let y = u16::try_from(row("3. Nothing")).expect("a row");
+    stand.click(8, y);
+    assert!(stand.shows("▸ 3. Nothing"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn presented_lanes_leave_no_rows_empty_below_their_axis() {
+    for (lesson, variant, step, size) in [
+        ("redlock", "one-master", 7, (80, 24)),
+        ("unlock-someone-elses-lock", "blind-del", 13, (120, 40)),
+        ("oversell", "check-then-decrement", 9, (120, 40)),
+        ("failover", "split-brain", 8, (200, 60)),
+    ] {
+        let mut stand = at_step(lesson, variant, step, (Lang::En, size));
+        stand.press('P');
+        let rows = stand.rows();
+        let axis = rows.iter().rposition(|row| row.contains('↑')).expect("an axis");
+        let frame = rows.iter().rposition(|row| row.starts_with('╰')).expect("a frame");
+        assert!(frame - axis <= 2, "{lesson}: {rows:#?}");
+    }
+}
+
+#[test]
+fn a_class_hears_of_failures_that_are_no_locks() {
+    for (lesson, variant, step, says) in [
+        ("db-pessimistic", "autocommit", 10, Some("B sold on an outdated stock=1")),
+        ("setnx-without-expire", "two-commands", 10, Some("lock")),
+        ("unlock-someone-elses-lock", "blind-del", 9, None),
+    ] {
+        let (_stand, server) = at_step(lesson, variant, step, EN).with_class();
+        let harm = server.published.borrow().class.harm.clone();
+        assert_eq!(harm.is_some(), says.is_some(), "{lesson}: {harm:?}");
+        assert!(harm.is_none_or(|harm| harm.en.contains(says.unwrap_or("?"))), "{lesson}");
     }
 }
 
@@ -976,7 +1053,7 @@ fn which_row_it_is_is_known_before_what_it_held() {
 
 #[test]
 fn what_was_granted_on_an_outdated_value_is_not_told_as_if_too_little_had_been_taken() {
-    let stand = at_step("db-aba", "by-value", 7, (Lang::Zh, (80, 24)));
+    let stand = at_step("db-aba", "by-value", 8, (Lang::Zh, (80, 24)));
     assert!(stand.shows("● A 发放（凭旧值 coupon=unused"), "{:#?}", stand.rows());
     let rows = judged(&log(&scenarios::carried("db-aba", "by-value")), (120, 40)).rows();
     let told =

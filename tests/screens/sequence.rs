@@ -243,9 +243,9 @@ fn stepping_back_makes_the_sequence_shorter() {
 fn faults_break_arrows_and_lifelines_visibly() {
     let mut stand = sequence(faults(), Lang::En, (200, 60), Theme::default());
     for words in [
-        "link held: A->redis",
+        "link held: A→redis",
         "── SET lock a-7f3c NX PX 3000 ",
-        "link released: A->redis",
+        "link released: A→redis",
         "lost: connection refused",
         "▮ B frozen",
         "lock: TTL over, gone",

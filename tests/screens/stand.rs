@@ -4,13 +4,14 @@ use std::{
     cell::RefCell,
     path::Path,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
     clock::ClockKind,
-    lesson::{Card, Expect, FollowUp, LabKind, Track},
+    lesson::{Card, Expect, FollowUp, LabKind, Scenario, Track},
     log::{Event as Happened, Log},
     run::{
         LessonChoice, Runs,
@@ -307,6 +308,19 @@ impl Stand {
     /// A lesson whose lab is still starting.
     pub fn opened(lang: Lang, size: (u16, u16)) -> Self {
         Self::new(lang, size, true, Theme::default())
+    }
+
+    /// The same with the programs of a scenario.
+    pub fn programmed(scenario: Scenario, lang: Lang, size: (u16, u16)) -> Self {
+        let mut lessons = catalogue();
+        let unlock = lessons.entries.iter_mut().find(|entry| entry.id == "unlock").expect("a lesson");
+        unlock.variants[0].plan = VariantPlan::from(Arc::new(scenario)).into();
+        let open = Some(LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
+        let mut stand = Self::catalogue(lang, size);
+        let options = AppOptions { lang, open, reduced_motion: true, ..AppOptions::default() };
+        stand.app = App::new(lessons, stand.runs.clone(), &options);
+        stand.app.resize(stand.area);
+        stand
     }
 
     /// A lesson whose lab has just started.

@@ -96,6 +96,12 @@ fn states() -> Vec<(ClassView, [&'static str; 2])> {
         (ClassView::default(), ["You are in", "已进入课堂"]),
         (view(), ["held by ● A", "● A 持有"]),
         (ClassView { locks: vec![lock(&[])], ..view() }, ["free", "空闲"]),
+        (
+            ClassView {
+                harm: Some(both("B sold on an outdated 1.", "B 售出时依据的是旧值 1。")), ..view()
+            },
+            ["B sold on an outdated 1", "旧值 1"],
+        ),
         (ClassView { locks: two(), ..view() }, ["2 at once", "2 个同时持有"]),
         (
             ClassView { locks: two(), ..view() },
@@ -104,7 +110,7 @@ fn states() -> Vec<(ClassView, [&'static str; 2])> {
                 "■\u{a0}B 拿到了锁，而 ●\u{a0}A 还没有放手。",
             ],
         ),
-        (ClassView { poll: Some(poll(1, PollKind::Prediction)), ..view() }, ["have voted", "已投票"]),
+        (ClassView { poll: Some(poll(1, PollKind::Prediction)), ..view() }, [" voted", "已投票"]),
         (
             ClassView { poll: Some(Poll { closed: true, ..poll(1, PollKind::Prediction) }), ..view() },
             ["Voting is over", "投票已结束"],
@@ -417,9 +423,9 @@ fn a_whole_class_goes_through_a_lesson() {
     chrome.wait_for("JSON.stringify(tally.votes) === '[2,2,1]'");
     draw(&mut chrome, "teacher.png");
     chrome.turn_to(&stage);
-    chrome.wait_for("document.body.innerText.includes('5 of 5 have voted')");
+    chrome.wait_for("document.body.innerText.includes('5 of 5 voted')");
     assert_sound(&mut chrome, "a question on the stage");
-    terminal.wait_for("5 of 5 have voted");
+    terminal.wait_for("5 of 5 voted");
 
     // The answer: what happened, and the bars.
     go_on(&mut chrome, &teacher, "Boolean(seen.poll && seen.poll.decided)");

@@ -244,6 +244,9 @@ pub struct Row {
     pub columns: Vec<(String, Json)>,
     /// The connection whose transaction has locked it.
     pub owner: Option<i64>,
+    /// Further connections whose transactions have locked it: locks in share mode.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sharing: Vec<i64>,
     /// The connections that wait for it.
     pub waiting: Vec<i64>,
 }

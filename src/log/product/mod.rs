@@ -415,6 +415,14 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// The sessions that own it together with its owner.
+    pub fn sharing(self) -> &'a [i64] {
+        match self {
+            Self::Row(row) => &row.sharing,
+            Self::Key(_) | Self::Node(_) | Self::Pair(_) | Self::File(_) => &[],
+        }
+    }
+
     /// The sessions that watch it or wait for it.
     pub fn watchers(self) -> &'a [i64] {
         match self {

@@ -19,14 +19,10 @@ const DEAD: Words = Words::new(
     "{} 动不了：它已经死了。可以重来，或者回退后另开分支。",
 );
 const FINISHED: Words = Words::new("{} cannot move: its program is over.", "{} 动不了：它的程序已经执行完。");
+/// What it waits for stands in the list of clients.
 const WAITS: Words = Words::new(
-    "{} cannot move: it waits ({}) until {}. Let time pass.",
-    "{} 动不了：它在等待（{}），要到 {}。先让时间前进。",
-);
-/// For an external program, whose waits have no label.
-const SLEEPS: Words = Words::new(
     "{} cannot move: it waits until {}. Let time pass.",
-    "{} 动不了：它在等待，要到 {}。先让时间前进。",
+    "{} 动不了：它在等待，到 {} 为止。先让时间前进。",
 );
 const UNANSWERED: Words =
     Words::new("{} cannot move: `{}` has not been answered yet.", "{} 动不了：`{}` 还没有收到回复。");
@@ -116,14 +112,7 @@ impl Director {
             Blocked::Frozen => FROZEN.text(&[name]),
             Blocked::Dead => DEAD.text(&[name]),
             Blocked::Finished => FINISHED.text(&[name]),
-            Blocked::Waits { until } => {
-                let until = until.brief();
-                if next.label.is_empty() {
-                    SLEEPS.text(&[name, &until])
-                } else {
-                    WAITS.text(&[name, &next.label, &until])
-                }
-            }
+            Blocked::Waits { until } => WAITS.text(&[name, &until.brief()]),
             Blocked::Unanswered => UNANSWERED.text(&[name, &next.wire]),
             Blocked::Busy => BUSY.text(&[name]),
             Blocked::Computes => COMPUTES.text(&[name]),

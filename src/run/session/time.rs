@@ -161,8 +161,9 @@ impl Director {
         let now = self.clock.now();
         self.actors.put_off(due, now.since(due));
         self.wake_until(due, path)?;
-        self.settle_outside(path).await?;
         self.settle_waits(path).await?;
+        // Also what external programs do with the replies.
+        self.settle_outside(path).await?;
         self.recorder.publish();
         Ok(())
     }

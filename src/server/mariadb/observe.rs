@@ -149,8 +149,10 @@ impl MariadbObserver {
             let row = tables.rows.entry(format!("{}/{}", lock.table, named.join(","))).or_default();
             if lock.waits {
                 row.waiting.push(lock.session);
-            } else {
-                row.owner = Some(lock.session);
+            } else if *row.owner.get_or_insert(lock.session) != lock.session
+                && !row.sharing.contains(&lock.session)
+            {
+                row.sharing.push(lock.session);
             }
         }
         Ok(tables)

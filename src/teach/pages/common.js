@@ -19,7 +19,7 @@ Object.assign(SAYS, {
   late: ["Too late: this question was already decided.", "来不及了，这道题已经公布结果。"],
   slower: ["Too many at once. Wait a second, then tap again.", "点得太快了，请稍等一秒再点。"],
   refused: ["Your vote was not accepted. Reload the page, then tap again.", "投票没有被接受，请刷新页面后再点一次。"],
-  voted: ["{} of {} have voted", "{} 人已投票，共 {} 人"], joined: ["{} joined", "已有 {} 人加入"],
+  voted: ["{} of {} voted", "{} 人已投票，共 {} 人"], joined: ["{} joined", "已有 {} 人加入"],
   seconds: ["{} s left", "还剩 {} 秒"], votes: ["How the class voted", "全班的选择"],
   plausible: ["About your choice", "关于你的选择"],
   lock: ["the lock", "锁"], named: ["the lock “{}”", "锁“{}”"],

@@ -16,8 +16,8 @@ function draw() {
     if (lock.broken) item.append(line("news", overlapWords(lock)));
     return item;
   }));
-  $("broken").hidden = !seen.broken;
-  show($("broken"), seen.broken, () => (seen.broken ? [make("h2", "", brokenWords(seen.broken)), prose(text(seen.broken.says))] : []));
+  $("broken").hidden = !seen.broken && !seen.harm;
+  show($("broken"), [seen.broken, seen.harm], () => (seen.broken ? [make("h2", "", brokenWords(seen.broken)), prose(text(seen.broken.says))] : seen.harm ? [prose(text(seen.harm))] : []));
   drawPoll(poll);
   const story = !seen.title ? [["waits", say("waits")]] : [["outcome", text(seen.outcome)], ["", votable(poll) || (poll && poll.decided && poll.kind === "prediction") ? "" : text(seen.says)]];
   show($("story"), story, () => story.filter((part) => part[1]).map((part) => line(part[0], part[1])));

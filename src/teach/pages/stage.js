@@ -56,7 +56,7 @@ function tellAll() {
   write($("room"), tally.joined ? say("joined", tally.joined) : "");
   const joining = seen.joining, url = joining && joining.url.replace(/^https?:\/\//, "").replace(new RegExp(`/${joining.code}$`), "");
   write($("where"), joining && seen.title ? say("address", url, joining.code) : "");
-  const sentence = drawing && !seen.broken ? news() : "";
+  const sentence = drawing && !seen.broken ? news() || text(seen.harm) : "";
   show($("told"), [seen.title, seen.says, poll, seen.broken, seen.outcome, joining, votes, voting, verdict && verdict.outcome, sentence], () => {
     if (!seen.title) return joining ? invitation(url, joining) : [];
     const parts = [];

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     log::{Choice, EventKind, Fault, Log},
     run::Runs,
-    text::Text,
+    text::{Lang, Text},
     ui::{
         keys::Action,
         state::{
@@ -25,7 +25,7 @@ use crate::{
             learning::Learning,
             screen::{Overlay, RunPhase},
         },
-        view::{self, Notice},
+        view::{self, Notice, Screen},
         words,
     },
     world::World,
@@ -245,6 +245,7 @@ impl<R: Runs> App<R> {
             locks: locks(lesson),
             poll,
             broken: class.broken.clone(),
+            harm: self.harm().filter(|_| !free),
             outcome: match lesson.run.phase() {
                 RunPhase::Over(Some(verdict)) if lesson.run.shows_verdict() => Some(Text::from_fn(|lang| {
                     let takeaway = variant.map_or("", |variant| variant.lesson.get(lang));
@@ -253,6 +254,14 @@ impl<R: Runs> App<R> {
                 _ => None,
             },
         }
+    }
+
+    /// What is wrong at the playhead, apart from locks with too many holders.
+    fn harm(&self) -> Option<Text> {
+        let Some(Screen::Lesson(view)) = self.screen() else { return None };
+        let harm = |lang| view::harm(&view::Scene { lang, ..view.scene });
+        harm(Lang::En)?;
+        Some(Text::from_fn(|lang| harm(lang).unwrap_or_default()))
     }
 
     fn teacher_view(&self, class: &Class) -> TeacherView {

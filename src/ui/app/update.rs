@@ -430,12 +430,12 @@ impl<R: Runs> App<R> {
                     if self.finish_animation() {
                         return true;
                     }
-                    let is_of_free_play = scopes.contains(&KeyScope::Lesson)
-                        && self.keys.action(&[KeyScope::Free], chord).is_some();
-                    if is_of_free_play {
-                        self.notice = Some(Notice::OnlyInFreePlay);
-                    }
-                    return is_of_free_play;
+                    let Some((place, row)) = self.keys.elsewhere(&scopes, chord) else { return false };
+                    self.notice = Some(match place {
+                        KeyScope::Free if scopes.contains(&KeyScope::Lesson) => Notice::OnlyInFreePlay,
+                        _ => Notice::Elsewhere(chord, place, row),
+                    });
+                    return true;
                 };
                 self.act(action, now);
                 true
@@ -505,7 +505,7 @@ impl<R: Runs> App<R> {
             }
             (action, Overlay::Palette) => self.command(action, now),
             (Action::Open, Overlay::Branches(row)) => self.switch_branch(row),
-            (Action::Move(_) | Action::Page(_), Overlay::Branches(row)) => {
+            (Action::Move(_) | Action::Page(_) | Action::End(_), Overlay::Branches(row)) => {
                 self.choose_branch(row, lines(action));
             }
             (Action::Page(by), Overlay::Help(_) | Overlay::Measured(_)) => {

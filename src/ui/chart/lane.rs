@@ -500,5 +500,5 @@ impl Mark {
 
 /// A reply, shortened for a lane; the wire log tells why a reply was lost.
 fn in_short(reply: &Reply) -> String {
-    if reply.is_lost() { "(lost)".to_owned() } else { reply.to_string() }
+    if reply.is_lost() { "(lost)".to_owned() } else { reply.brief() }
 }

@@ -49,6 +49,10 @@ impl Chart {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let Some(key) = lane.end_read(here) else { return };
         let value = lane.seen();
+        // Nothing is sold of what is no number.
+        if !value.bytes().any(|byte| byte.is_ascii_digit()) {
+            return;
+        }
         lane.oversell(&key, value, here);
         let overlap_span = OverlapSpan { lock: key, from: here, to: None };
         self.oversold.get_or_insert((overlap_span, counter.to_owned()));

@@ -263,7 +263,8 @@ impl Truth {
         let changes = self.standing.observe(observed);
         self.changes.extend(changes.into_iter().map(|change| (x, event, change)));
         self.revive((x, event));
-        let mut values: Vec<&String> = Vec::new();
+        let mut values: Vec<&str> = Vec::new();
+        let unowned = observed.unowned();
         let held: BTreeMap<String, Vec<Holder>> = match observed {
             Observed::Redis(space) => {
                 let shown = space.keys.iter().filter_map(|(name, key)| {
@@ -290,18 +291,28 @@ impl Truth {
                         values.push(name);
                     }
                     let token = Token { holder: Entry::Row(row).text().into_owned(), times: None };
-                    let owner = row.owner.map(Owner::Session);
-                    (name.clone(), vec![Holder { owner, token, since: None }])
+                    let first = Holder { owner: row.owner.map(Owner::Session), token, since: None };
+                    let others = row.sharing.iter().map(|session| {
+                        let owner = Some(Owner::Session(*session));
+                        Holder { owner, token: Token::default(), since: None }
+                    });
+                    (name.clone(), std::iter::once(first).chain(others).collect())
                 });
                 shown.collect()
             }
             other => {
                 // An entry without a session belongs to the actor that wrote it, like a key of Redis.
-                let written = other.unowned().into_iter().filter(|(lock, _)| is_lock_name(lock));
-                let written = written.filter_map(|(lock, value)| {
-                    let token = Token { holder: value.to_owned(), times: None };
-                    let holder = self.holder(log, event, &lock, token);
-                    holder.owner.is_some().then(|| (lock, vec![holder]))
+                let (written, plain): (Vec<_>, Vec<_>) =
+                    unowned.iter().partition(|(lock, _)| is_lock_name(lock));
+                values.extend(plain.iter().map(|(name, _)| name.as_str()));
+                let plain = plain.into_iter().map(|(name, value)| {
+                    let token = Token { holder: (*value).to_owned(), times: None };
+                    (name.clone(), vec![Holder::nobody(token)])
+                });
+                let written = written.into_iter().filter_map(|(lock, value)| {
+                    let token = Token { holder: (*value).to_owned(), times: None };
+                    let holder = self.holder(log, event, lock, token);
+                    holder.owner.is_some().then(|| (lock.clone(), vec![holder]))
                 });
                 let owned = other.owned().into_iter().map(|(lock, session)| {
                     let creator = sessions.get(&session);
@@ -311,7 +322,7 @@ impl Truth {
                     let owner = Some(Owner::Session(session));
                     (lock, vec![Holder { owner, token: Token::default(), since }])
                 });
-                written.chain(owned).collect()
+                plain.chain(written).chain(owned).collect()
             }
         };
         // The writer holds the lock from the reply on, even if the server was observed much later.
@@ -337,7 +348,9 @@ impl Truth {
                     let last = leases.iter().rev().find(|lease| lease.event < event)?;
                     column_of(log, &columns[looked..=event], looked, last.to)
                 });
-                span.to = Some((ran_out.map_or(changed, |end| end.clamp(span.from.0, changed)), event));
+                // The column in which it ends is still its own.
+                let ends = ran_out.map_or(changed, |end| end.saturating_add(1).min(changed));
+                span.to = Some((ends.max(span.from.0), event));
             }
         }
         let mut new: Vec<Span> = Vec::new();
@@ -345,7 +358,7 @@ impl Truth {
             if self.spans.iter().rev().any(|span| span.to.is_none() && span.lock == lock) {
                 continue;
             }
-            let about = if values.contains(&&lock) { About::Value } else { About::Lock };
+            let about = if values.contains(&lock.as_str()) { About::Value } else { About::Lock };
             // A table may have many rows; only rows that are locked or change get a line.
             let stands = about == About::Value && matches!(observed, Observed::Mariadb(_));
             let stands = stands && !self.spans.iter().any(|span| span.lock == lock);
@@ -472,7 +485,7 @@ mod tests {
     use super::{About, Owner, Span};
     use crate::{
         lesson::{Library, Params, Scenario},
-        log::{ActorId, EventKind, Log},
+        log::{Access, ActorId, EventKind, Log},
         recording::carried,
         ui::chart::{Chart, Detail},
     };
@@ -549,5 +562,39 @@ mod tests {
             let [(name, Owner::Actor(creator))] = held[..] else { panic!("{lesson}: {held:?}") };
             assert_eq!((name, creator.0), (lock, 0), "{lesson}");
         }
+    }
+
+    #[test]
+    fn a_lease_that_runs_out_between_two_looks_leaves_nobody_until_the_next_holder() {
+        let (chart, _) = chart("redis-py-lock", "frozen-holder");
+        let [first, second, ..] = &chart.truths[0].spans[..] else { panic!("{:?}", chart.truths[0].spans) };
+        let end = first.to.expect("it ended").0;
+        assert!(first.from.0 < end && end < second.from.0, "{first:?} {second:?}");
+    }
+
+    #[test]
+    fn a_lock_that_is_refused_with_its_holder_is_not_held_from_then_on() {
+        let (chart, log) = chart("lost-reply", "read-back");
+        let b = Owner::Actor(ActorId(1));
+        let span = chart.truths[0].spans.iter().find(|span| span.owner == Some(b)).expect("B gets it");
+        let answered = log.events()[..span.from.1].iter().rposition(
+            |event| matches!(&event.kind, EventKind::Replied { actor, .. } if *actor == ActorId(1)),
+        );
+        assert_eq!(span.from.0, chart.column(answered.expect("it was answered")));
+    }
+
+    #[test]
+    fn whoever_stands_in_the_queue_has_no_turn_before_the_first_is_gone() {
+        let (chart, log) = chart("zk-notified-is-not-granted", "gone-already");
+        let [first, second, ..] = &chart.truths[0].spans[..] else { panic!("{:?}", chart.truths[0].spans) };
+        let deleted = log.events().iter().position(|event| match &event.kind {
+            EventKind::Sent { actor, command, .. } => {
+                *actor == ActorId(0)
+                    && command.access().is_some_and(|(_, access, _)| access == Access::Deleted)
+            }
+            _ => false,
+        });
+        let deleted = chart.column(deleted.expect("A deletes its node"));
+        assert!(first.from.0 < deleted && second.from.0 >= deleted, "{first:?} {second:?}");
     }
 }

@@ -94,6 +94,20 @@ impl KeyMap {
         })
     }
 
+    /// Where a key works that does nothing in these scopes: the first such scope, and the index of its action's row.
+    pub fn elsewhere(&self, scopes: &[KeyScope], chord: Chord) -> Option<(KeyScope, usize)> {
+        if scopes.contains(&KeyScope::Field) {
+            return None;
+        }
+        let others =
+            KeyScope::ALL.into_iter().filter(|place| *place != KeyScope::Field && !scopes.contains(place));
+        others.into_iter().find_map(|place| {
+            let mut rows = TABLE.iter().zip(&self.chords);
+            let row = rows.position(|(row, chords)| row.scopes.contains(&place) && chords.contains(&chord));
+            row.map(|row| (place, row))
+        })
+    }
+
     pub fn keys(&self, row: usize) -> &[Chord] {
         self.chords.get(row).map_or(&[], Vec::as_slice)
     }

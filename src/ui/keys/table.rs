@@ -31,6 +31,7 @@ const SCROLLED: &[KeyScope] = &[
     Field,
     Kata,
 ];
+const LISTS: &[KeyScope] = &[Catalogue, Variants, Page, Races, Exploration, Decks, Card, Exam, Branches];
 const STEPPED: &[KeyScope] = &[Lesson, Comparison, Single];
 const PANES: &[KeyScope] = &[Lesson, Single];
 
@@ -111,7 +112,7 @@ pub const TABLE: &[Row] = &[
         .fold(1, "more or fewer rows for the timelines; remembered", "时间线多占、少占几行（会记住）"),
     act("lower", Action::Rows(false), &["{"], PANES, ("give the timelines fewer rows (remembered)", "时间线少占几行（会记住）")),
     act("present", Action::Present, &["P"], PANES,
-        ("present: large story and timelines only", "演示模式：只留大号讲解和时间线"))
+        ("present: story and timelines only, spaced out", "演示模式：只留讲解和时间线，行距加大"))
         .hints(&[hint(Lesson, 12, "present", "演示")]),
     act("previous-mark", Action::Mark(false), &["["], PANES,
         ("go to the previous question, fault or violation", "跳到上一个提问、故障或违例"))
@@ -185,7 +186,7 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
     act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("show another fix", "换一个修复方案"))
         .hints(&[hint(Comparison, 4, "other fix", "换修复方案")]),
-    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("show another failure", "换一个故障方案"))
+    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("show another failure, with a fix for it", "换一个故障方案，连同它的修复方案"))
         .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
 
     // Racing a variant.
@@ -288,9 +289,9 @@ pub const TABLE: &[Row] = &[
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
         .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
     act("page-down", Action::Page(1), &["pagedown"], SCROLLED, ("a page down", "下翻")),
-    act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page, Races, Exploration], ("go to the first line", "到第一行"))
+    act("top", Action::End(false), &["home"], LISTS, ("go to the first line", "到第一行"))
         .fold(1, "first line, last line", "第一行、最后一行"),
-    act("bottom", Action::End(true), &["end"], &[Catalogue, Variants, Page, Races, Exploration], ("go to the last line", "到最后一行")),
+    act("bottom", Action::End(true), &["end"], LISTS, ("go to the last line", "到最后一行")),
 
     // Everywhere.
     act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
@@ -301,7 +302,7 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Lesson, 13, "interview", "面试题"), hint(Catalogue, 7, "interview", "面试")]),
     act("questions", Action::Questions, &["N"], &[Everywhere],
         ("turn questions on or off", "开启或关闭提问，适合演示")),
-    act("language", Action::Language, &["L"], &[Everywhere], ("switch the language: 中文", "切换语言：English"))
+    act("language", Action::Language, &["L"], &[Everywhere], ("switch the language: Chinese, 中文", "切换语言：English"))
         .hints(&[hint(Catalogue, 0, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Races, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Exploration, 10, "中文", "English"), hint(Notes, 2, "中文", "English"), hint(Kata, 8, "中文", "English")]),
     act("theme", Action::Theme, &["T"], &[Everywhere],
         ("next theme: like the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),

@@ -30,6 +30,15 @@ use crate::{
 /// How long each step is shown while the comparison plays, at normal speed.
 const STEP: Duration = Duration::from_millis(1100);
 
+/// What the choice of variants depends on.
+#[derive(Debug)]
+struct Variant {
+    name: String,
+    expect: Expect,
+    /// The variant whose failure it fixes, if the lesson says so.
+    fixes: Option<usize>,
+}
+
 #[derive(Debug, Default)]
 struct Run {
     log: Log,
@@ -47,7 +56,7 @@ impl Run {
 #[derive(Debug)]
 pub struct Comparing {
     id: String,
-    variants: Vec<(String, Expect)>,
+    variants: Vec<Variant>,
     pub(crate) sides: [usize; 2],
     runs: BTreeMap<usize, Run>,
     /// The finished runs of both sides on one axis, with their worlds at the playhead.
@@ -107,7 +116,13 @@ impl Comparing {
     ) -> Self {
         let mut comparing = Self {
             id: entry.id.clone(),
-            variants: entry.variants.iter().map(|variant| (variant.name.clone(), variant.expect)).collect(),
+            variants: (entry.variants.iter())
+                .map(|variant| Variant {
+                    name: variant.name.clone(),
+                    expect: variant.expect,
+                    fixes: variant.fixes,
+                })
+                .collect(),
             sides,
             runs: BTreeMap::new(),
             joint: ComparedRuns::default(),
@@ -142,7 +157,7 @@ impl Comparing {
         if let Some(variant) = missing {
             let choice = LessonChoice {
                 id: self.id.clone(),
-                variant: self.variants.get(variant).map_or_else(String::new, |(name, _)| name.clone()),
+                variant: self.variants.get(variant).map_or_else(String::new, |known| known.name.clone()),
             };
             let session = runs.open(&choice);
             // If the run has already failed, its updates report it.
@@ -216,17 +231,13 @@ impl Comparing {
         }
     }
 
-    /// Changes the variant of a side to the next one with the same expectation: failure or fix.
-    pub fn change(&mut self, side: usize, runs: &impl Runs) {
-        let (now, other) = (self.sides[side], self.sides[1 - side]);
-        let expect = self.variants.get(now).map(|(_, expect)| *expect);
-        let count = self.variants.len();
-        let after = (1..count).map(|n| (now + n) % count).filter(|n| *n != other);
-        let alike = |n: &usize| self.variants.get(*n).map(|(_, expect)| *expect) == expect;
-        if let Some(next) = after.clone().find(alike) {
-            self.sides[side] = next;
-            self.advance(runs);
-        }
+    /// Changes the variant of a side to the next one with the same expectation: failure or fix. Returns whether there is
+    /// one.
+    pub fn change(&mut self, side: usize, runs: &impl Runs) -> bool {
+        let Some(sides) = changed(&self.variants, self.sides, side) else { return false };
+        self.sides = sides;
+        self.advance(runs);
+        true
     }
 
     pub fn restart(&mut self, runs: &impl Runs) {
@@ -318,6 +329,21 @@ impl Comparing {
     }
 }
 
+/// The sides with the next variant of the same expectation on one of them. Another failure is compared with its own fix,
+/// if the lesson names one.
+fn changed(variants: &[Variant], sides: [usize; 2], side: usize) -> Option<[usize; 2]> {
+    let expect = |n: usize| variants.get(n).map(|variant| variant.expect);
+    let (now, other, count) = (sides[side], sides[1 - side], variants.len());
+    let mut after = (1..count).map(|n| (now + n) % count).filter(|n| *n != other);
+    let next = after.find(|n| expect(*n) == expect(now))?;
+    if side == 1 {
+        return Some([other, next]);
+    }
+    let fixes = |n: &usize| variants[*n].fixes == Some(next);
+    let fix = if fixes(&other) { None } else { (0..count).find(fixes) };
+    Some([next, fix.unwrap_or(other)])
+}
+
 impl ComparedRuns {
     /// The playhead, as a number of slots of the timeline.
     pub(crate) fn slots(&self) -> usize {
@@ -343,4 +369,28 @@ fn before_narration(log: &Log, position: usize) -> usize {
     };
     let last = log.events()[..position].iter().rposition(|event| !narrates(&event.kind));
     last.map_or(position, |last| last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_failure_comes_with_its_own_fix_and_another_fix_alone() {
+        let variant = |expect, fixes| Variant { name: String::new(), expect, fixes };
+        let variants = [
+            variant(Expect::Shown, None),
+            variant(Expect::Prevented, Some(0)),
+            variant(Expect::Shown, None),
+            variant(Expect::Prevented, Some(2)),
+            variant(Expect::Prevented, Some(2)),
+        ];
+        assert_eq!(changed(&variants, [0, 1], 0), Some([2, 3]));
+        assert_eq!(changed(&variants, [0, 4], 0), Some([2, 4]), "it fixes this one, too");
+        assert_eq!(changed(&variants, [2, 3], 1), Some([2, 4]));
+        assert_eq!(changed(&variants, [2, 4], 1), Some([2, 1]));
+        assert_eq!(changed(&variants[..2], [0, 1], 0), None);
+        let unnamed = [0, 1, 0].map(|n| variant([Expect::Shown, Expect::Prevented][n], None));
+        assert_eq!(changed(&unnamed, [0, 1], 0), Some([2, 1]), "the fix stays if the lesson names none");
+    }
 }

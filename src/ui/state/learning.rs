@@ -171,6 +171,7 @@ impl Learning {
         match (self.pace, &self.engine) {
             (Pace::Playing { .. }, _) => Motion::Playing,
             (Pace::ByHand, Engine::Held) | (Pace::Frozen { .. }, _) => Motion::Held,
+            (Pace::ByHand, _) if self.playback.is_gliding() => Motion::Stepping,
             (Pace::ByHand, _) => Motion::Paused,
         }
     }
@@ -181,6 +182,11 @@ impl Learning {
 
     pub fn choices(&self) -> usize {
         self.predictions.choices(&self.playback)
+    }
+
+    /// Whether a question on the screen can be answered or skipped now.
+    pub fn can_answer(&self) -> bool {
+        self.predictions.choices(&self.playback) > 0
     }
 
     pub fn answer(&mut self, answer: Answer) {

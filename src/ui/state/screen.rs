@@ -87,6 +87,8 @@ pub enum RunPhase<'a> {
 pub enum Motion {
     #[default]
     Paused,
+    /// A single step is being shown.
+    Stepping,
     Playing,
     Held,
 }

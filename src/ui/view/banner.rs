@@ -30,7 +30,7 @@ const LETTERS: &[(char, u16)] = &[
     ('Y', 0b101_101_010_010_010), ('Z', 0b111_001_010_100_111),
     ('\'', 0b010_010_000_000_000), ('.', 0b000_000_000_000_010), (':', 0b000_010_000_010_000),
     ('6', 0b011_100_110_101_010), ('7', 0b111_001_010_010_010), ('8', 0b010_101_010_101_010),
-    ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
+    ('9', 0b010_101_011_001_110), ('✗', 0b101_101_010_101_101), ('/', 0b001_001_010_100_100), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
 ];
 
 /// Names with the glyphs of their clients: `● A and ■ B`.
@@ -88,9 +88,8 @@ fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
     (woken > 1 && evidence.iter().all(|event| told(*event).is_some())).then_some(woken)
 }
 
-/// Draws the banner on the upper edge of a pane's frame, beside its title; `taken` columns at the right end are in use.
-/// Returns whether there is a banner.
-pub fn draw_on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) -> bool {
+/// The text for what is or was wrong, in `width` columns if `taken` of them at the right end are in use.
+fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
     let loud = alarm_words(scene).unwrap_or_default();
     let alarm = scene.alarm();
     // A breach takes precedence over an earlier overlap, and at the end of a run over every overlap.
@@ -100,7 +99,7 @@ pub fn draw_on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16)
     };
     let past = scene.recent_overlap().filter(|overlap| breach.is_none_or(|event| event < overlap.event));
     let past = past.and_then(|overlap| Some((overlap, overlap.to?)));
-    let words = match alarm {
+    Some(match alarm {
         None | Some(Alarm::Broken(..)) if let Some((Overlap { excess, holders, from, .. }, to)) = past => {
             let (loud, who) = (words::overlap_span(scene.lang, *excess), names(scene, holders));
             format!(" {loud} · {who} · {} – {} ", time::moment(*from), time::moment(to))
@@ -119,24 +118,42 @@ pub fn draw_on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16)
         }
         Some(Alarm::Oversold(oversold)) => {
             let Oversold { sold, of, before, now, .. } = oversold;
-            let most = usize::from(frame.width / 3);
+            let most = usize::from(width / 3);
             let bar = glyphs::FULL.repeat(usize::try_from(sold).unwrap_or(0).min(most));
             let counter = words::label(oversold.counter, scene.lang).to_uppercase();
-            if oversold.exceeds() {
+            let said = if oversold.exceeds() {
                 format!(" {counter} {bar} {sold} / {before} ")
             } else {
                 format!(" {counter} {bar} {sold} · {of} {before} → {now} ")
-            }
+            };
+            // At the end, the lock that was broken before it is named, too, if there is room.
+            let overlap = scene.world.holding.overlaps().first().filter(|_| scene.whole);
+            let lock =
+                overlap.map(|overlap| format!("· {} ", words::overlap_span(scene.lang, overlap.excess)));
+            let room = usize::from(width.saturating_sub(2 * (taken + 2))).saturating_sub(text::width(&said));
+            said + &lock.filter(|lock| text::width(lock) <= room).unwrap_or_default()
         }
         Some(Alarm::Broken(says, event)) => {
             let words = breach_sentence((scene.log, scene.chart), says, event, scene.lang);
             // If space is short, the lesson's own sentence says more than that an invariant is broken.
-            let room = frame.width.saturating_sub(if taken == 0 { 2 } else { taken + 4 });
+            let room = width.saturating_sub(if taken == 0 { 2 } else { taken + 4 });
             let is_cut = text::width(&words) > usize::from(room);
             format!(" {} ", if is_cut { sentence_of(says, scene.lang) } else { words })
         }
-        None => return false,
-    };
+        None => return None,
+    })
+}
+
+/// Draws the banner on the upper edge of a pane's frame, beside its title; `taken` columns at the right end are in use.
+/// Its words are left out if they are `below`, in the pane. Returns whether there is a banner.
+pub fn draw_on_frame(
+    scene: &Scene<'_>,
+    (title, below): (&str, bool),
+    (frame, taken): (Rect, u16),
+    buf: &mut Buffer,
+) -> bool {
+    let Some(words) = line_of(scene, (frame.width, taken)) else { return false };
+    let words = if below { String::new() } else { words };
     let row = Rect { height: 1, ..frame };
     fill(scene, row, buf);
     let title = format!(" {title} ");
@@ -171,15 +188,17 @@ fn write(scene: &Scene<'_>, words: &str, row: Rect, buf: &mut Buffer) {
 struct Large {
     lines: Vec<String>,
     wide: u16,
+    /// Whether it is only a figure, with the words for it in a row below.
+    captioned: bool,
 }
 
 impl Large {
     fn rows(&self) -> u16 {
         match (self.lines.len(), self.wide) {
             (2, _) => 2 * letter_rows(1),
-            (_, 1) => letter_rows(1),
+            (_, 1) => letter_rows(1) + u16::from(self.captioned),
             // With a free row above and below.
-            (_, wide) => letter_rows(wide) + 2,
+            (_, wide) => letter_rows(wide) + 2 + u16::from(self.captioned),
         }
     }
 
@@ -192,34 +211,48 @@ impl Large {
         }
     }
 
-    fn fits(&self, width: u16) -> bool {
-        self.lines.iter().all(|line| columns(line, self.wide) <= width)
+    fn fits(&self, area: Rect) -> bool {
+        area.height >= self.room()
+            && self.lines.iter().all(|line| {
+                columns(line, self.wide) <= area.width && line.chars().all(|sign| dots(sign).is_some())
+            })
     }
 }
 
-/// The possible large texts for what is wrong, best first. The lesson's own sentence says more than that an invariant
-/// is broken.
-fn large_letters(scene: &Scene<'_>) -> Vec<Large> {
-    let Some(loud) = alarm_words(scene) else { return Vec::new() };
-    let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide };
+/// The best large text for what is wrong that fits a pane. The lesson's own sentence says more than that an invariant
+/// is broken. Chinese characters would need twelve dots a side: of words with them, only the figure is large.
+fn large(scene: &Scene<'_>, area: Rect) -> Option<Large> {
+    let loud = alarm_words(scene)?;
+    let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide, captioned: false };
     let mut choice = Vec::new();
     if let Some(Alarm::Broken(says, event)) = scene.alarm()
         && woken((scene.log, scene.chart), event).is_none()
     {
         let says = sentence_of(says, scene.lang).to_uppercase();
         choice.extend([line(&says, 2), line(&says, 1)]);
-        choice.extend(halves(&says).map(|lines| Large { lines, wide: 1 }));
+        choice.extend(halves(&says).map(|lines| Large { lines, wide: 1, captioned: false }));
     }
     choice.extend([line(&loud, 2), line(&loud, 1)]);
-    choice
+    let figure = format!("{} ✗", figure(scene, &loud));
+    choice.extend([2, 1].map(|wide| Large { captioned: true, ..line(figure.trim_start(), wide) }));
+    choice.into_iter().find(|large| large.fits(area))
 }
 
-/// Splits text into two lines of similar width, at a space or after a Chinese comma.
+/// The number that says how bad it is: of all holders, or the first one of the words.
+fn figure(scene: &Scene<'_>, words: &str) -> String {
+    if let Some(Alarm::Holders(excess, _)) = scene.alarm() {
+        return excess.holders.to_string();
+    }
+    let is_of_figure = |sign: char| sign.is_ascii_digit() || matches!(sign, '/' | '.');
+    let begins = words.trim_start_matches(|sign: char| !sign.is_ascii_digit());
+    begins.chars().take_while(|sign| is_of_figure(*sign)).collect()
+}
+
+/// Splits text into two lines of similar width, at a space.
 fn halves(words: &str) -> Option<Vec<String>> {
-    let breaks = words.char_indices().filter(|(_, sign)| matches!(sign, ' ' | '，' | '；'));
-    let halves = breaks.map(|(at, sign)| {
-        let (first, second) = words.split_at(at + sign.len_utf8());
-        [first.trim_end().to_owned(), second.to_owned()]
+    let halves = words.match_indices(' ').map(|(at, _)| {
+        let (first, second) = words.split_at(at);
+        [first.to_owned(), second.trim_start().to_owned()]
     });
     let widest = |lines: &[String; 2]| lines.iter().map(|line| columns(line, 1)).max();
     halves.min_by_key(widest).map(Vec::from)
@@ -227,12 +260,12 @@ fn halves(words: &str) -> Option<Vec<String>> {
 
 /// The rows that a banner in large letters takes within a pane, or 0 if it does not fit.
 pub fn large_rows(scene: &Scene<'_>, area: Rect) -> u16 {
-    if area.height < ROOM.1 {
-        return 0;
-    }
-    let mut choice = large_letters(scene).into_iter();
-    let fits = |large: &Large| area.height >= large.room() && large.fits(area.width);
-    choice.find(fits).map_or(0, |large| large.rows())
+    if area.height < ROOM.1 { 0 } else { large(scene, area).map_or(0, |large| large.rows()) }
+}
+
+/// Whether a pane has a large figure with the words of the banner below it.
+pub fn is_captioned(scene: &Scene<'_>, area: Rect) -> bool {
+    area.height >= ROOM.1 && large(scene, area).is_some_and(|large| large.captioned)
 }
 
 /// The bitmap of a letter, if it has one.
@@ -240,29 +273,23 @@ fn dots(sign: char) -> Option<u16> {
     LETTERS.iter().find(|(known, _)| *known == sign).map(|(_, dots)| *dots)
 }
 
-/// The columns of a character: a letter with dots of the given width, or a Chinese character with space around it.
+/// The columns of a letter with dots of the given width.
 fn advance(sign: char, wide: u16) -> u16 {
-    match dots(sign) {
-        Some(0) => 2 * wide,
-        Some(_) => 4 * wide,
-        None => 2 + 2 * wide,
-    }
+    if sign == ' ' { 2 * wide } else { 4 * wide }
 }
 
-/// Draws the banner in the largest letters that fit. Chinese characters need twelve dots a side to be legible, and ten
-/// of them would not fit a screen; they are set bold and spaced out beside large digits.
-pub fn draw_large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
-    let fits = |large: &Large| large.rows() == area.height && large.fits(area.width);
-    let Some(large) = large_letters(scene).into_iter().find(fits) else { return };
+/// Draws the banner in the largest letters that fit a pane, into its first rows.
+pub fn draw_large(scene: &Scene<'_>, pane: Rect, buf: &mut Buffer) {
+    let Some(large) = large(scene, pane) else { return };
+    let area = Rect { height: large.rows().min(pane.height), ..pane };
     fill(scene, area, buf);
-    let (wide, count) = (large.wide, u16::try_from(large.lines.len()).unwrap_or(1));
-    let height = area.height / count;
+    let high = letter_rows(large.wide);
     for (n, line) in (0..).zip(&large.lines) {
-        let (left, top) = (area.x + (area.width - columns(line, wide)) / 2, area.y + n * height);
-        draw_letters(line, wide, (left, top + wide - 1), buf);
-        for (at, sign) in signs(line, wide).filter(|(_, sign)| dots(*sign).is_none()) {
-            buf.set_string(left + at + wide, top + height / 2, sign.to_string(), scene.theme.alarming());
-        }
+        let left = area.x + (area.width - columns(line, large.wide)) / 2;
+        draw_letters(line, large.wide, (left, area.y + n * high + large.wide - 1), buf);
+    }
+    if let Some(words) = line_of(scene, (area.width, 0)).filter(|_| large.captioned) {
+        write(scene, &words, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
 }
 
@@ -335,6 +362,18 @@ pub fn oversold_sentence(
     }
 }
 
+/// A sentence for what is wrong at the playhead, apart from too many holders of a lock.
+pub fn harm(scene: &Scene<'_>) -> Option<String> {
+    match scene.alarm()? {
+        Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
+        Alarm::Oversold(oversold) => {
+            let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
+            Some(oversold_sentence(scene, &oversold, (seller, &bar.value)))
+        }
+        Alarm::Holders(..) => None,
+    }
+}
+
 /// A sentence for an overlap that was just caused, unless a narration has followed.
 pub fn sentence(scene: &Scene<'_>) -> Option<String> {
     let position = scene.world.position;
@@ -344,10 +383,10 @@ pub fn sentence(scene: &Scene<'_>) -> Option<String> {
         !narrated && event >= scene.chart.step_begun(position)
     };
     match scene.alarm() {
-        Some(Alarm::Broken(says, event)) => return is_news(event).then(|| says.get(scene.lang).to_owned()),
-        Some(Alarm::Oversold(oversold)) => {
-            let (seller, bar) = scene.chart.outdated_sale(position)?;
-            return is_news(bar.from.1).then(|| oversold_sentence(scene, &oversold, (seller, &bar.value)));
+        Some(Alarm::Broken(_, event)) => return harm(scene).filter(|_| is_news(event)),
+        Some(Alarm::Oversold(_)) => {
+            let (_, bar) = scene.chart.outdated_sale(position)?;
+            return harm(scene).filter(|_| is_news(bar.from.1));
         }
         _ => {}
     }

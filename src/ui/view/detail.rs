@@ -75,7 +75,7 @@ fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words 
         _ => format!("← {reply}"),
     };
     let took = words::ROUND_TRIP.with(scene.lang, &[&brief(replied.at.since(from.at))]);
-    vec![(words, wire::style(scene, reply)), (format!("{} · {took}", time::moment(replied.at)), chrome)]
+    vec![(words, wire::style(scene, sent, reply)), (format!("{} · {took}", time::moment(replied.at)), chrome)]
 }
 
 /// A duration that may be short: `0.46ms`, `12ms`, `3.0s`.

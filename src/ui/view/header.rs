@@ -74,7 +74,7 @@ pub fn draw_ends<'a>(
 pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
     let glyph = match view.motion {
         Motion::Playing => (" ▶ ", Role::Good),
-        Motion::Paused => (" ▮▮", Role::Chrome),
+        Motion::Paused | Motion::Stepping => (" ▮▮", Role::Chrome),
         Motion::Held => (" ▮▮", Role::Warning),
     };
     let title =
@@ -132,6 +132,7 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         // A single run is known from the beginning, so its playhead is not "behind".
         (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
         (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
+        (_, Motion::Stepping) => (words::WORKING, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
         _ if view.free.is_some_and(|free| free.branching) => (words::BRANCHING, Role::Warning),
         (RunPhase::Booting, _) => (words::BOOTING, Role::Warning),

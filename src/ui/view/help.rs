@@ -62,7 +62,10 @@ fn section(context: Context<'_>, place: KeyScope, listed: &mut [bool], width: us
     let mut n = 0;
     while let Some(action) = TABLE.get(n) {
         let (more, words) = action.fold.unwrap_or((0, action.name));
-        if action.scopes.contains(&place) && !listed[n] {
+        // A language that the terminal cannot show cannot be chosen.
+        let other = lang.other();
+        let is_idle = action.id == "language" && theme.readable(other) != other;
+        if action.scopes.contains(&place) && !listed[n] && !is_idle {
             listed[n..=n + more].fill(true);
             lines.extend(row(&labels(keys, n, more), theme.style(Role::Code), words.get(lang), width));
         }

@@ -18,6 +18,9 @@ const SHORTEST_WORDS: usize = 4;
 /// The maximum rows of a lane. With one row, ticks are written over the bar; with two, above it; with three, there is
 /// space below it; with more, the bar is thicker, to be visible from the back row of a classroom.
 pub const HIGHEST: u16 = 24;
+/// The columns after which a bar of at least `THICK` rows repeats its text, which is then near wherever one looks.
+pub const REPEATED: u16 = 48;
+pub const THICK: u16 = 3;
 /// The rows that a lane asks for.
 pub const ROOMY: u16 = 6;
 /// The minimum rows for ticks above the bar.
@@ -117,8 +120,12 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
 
 /// The action on an outdated value, by the lesson's own word.
 fn acted(scene: &Scene<'_>, bar: &Bar) -> String {
-    let counter = scene.chart.oversold.as_ref().map_or("", |(_, counter)| counter);
-    words::IN_BAR_OVERSOLD.with(scene.lang, &[words::label(counter, scene.lang), &bar.value])
+    words::IN_BAR_OVERSOLD.with(scene.lang, &[counted(scene), &bar.value])
+}
+
+/// What was done too often: `sold`.
+fn counted<'a>(scene: &Scene<'a>) -> &'a str {
+    words::label(scene.chart.oversold.as_ref().map_or("", |(_, counter)| counter), scene.lang)
 }
 
 /// The visible stretches in which the lock of a bar has too many holders.
@@ -164,9 +171,9 @@ fn name_bar(
         .filter_map(|pause| plot.stretch(pause.from, pause.to))
         .collect();
     let mut starts = vec![columns.0];
+    let loud: Vec<(u16, u16)> = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar)).collect();
     if frozen || holds {
-        let loud = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar));
-        starts.extend(outlined.iter().copied().chain(loud).map(|(from, _)| from));
+        starts.extend(outlined.iter().chain(&loud).map(|(from, _)| *from));
         starts.extend(pauses.iter().flat_map(|(from, to)| [*from, *to]));
         starts.retain(|start| (columns.0..columns.1).contains(start));
         starts.sort_unstable();
@@ -214,12 +221,21 @@ fn name_bar(
         let fits =
             |(words, start): &(String, u16)| usize::from(to.saturating_sub(*start)) > text::width(words);
         let label = whom.filter(fits).unwrap_or_else(|| (say(&what), start));
+        // Without any word, the bar would look like that of a holder.
+        let is_bald = bar.kind == BarKind::Oversold && !fits(&label);
+        let label = if is_bald { (say(counted(scene)), start) } else { label };
         if fits(&label) {
             let (words, start) = label;
-            let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !is_bare && rows > 1;
+            // An overlap covers the outline of what no server confirms.
+            let filled = !is_bare || within(&loud, from);
+            let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && filled && rows > 1;
             let style = scene.actor_style(actor);
             let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
-            plot.write((start, row), &words, to, style.add_modifier(Modifier::BOLD), buf);
+            let distance = if rows < THICK { u16::MAX } else { REPEATED };
+            let last = to.saturating_sub(u16::try_from(text::width(&words)).unwrap_or(to));
+            for x in (start..last).step_by(distance.into()) {
+                plot.write((x, row), &words, to, style.add_modifier(Modifier::BOLD), buf);
+            }
         }
     }
 }
@@ -397,7 +413,7 @@ fn draw_mark(
     let client = scene.actor_style(actor);
     let text_style = match &event.kind {
         EventKind::Sent { .. } => match mark.reply(scene.log, plot.position) {
-            Some(reply) => wire::style(scene, reply).remove_modifier(Modifier::BOLD),
+            Some(reply) => wire::style(scene, mark.event, reply).remove_modifier(Modifier::BOLD),
             None => scene.style(Role::Chrome),
         },
         EventKind::Notified { .. } | EventKind::Took { .. } => scene.style(Role::Warning),

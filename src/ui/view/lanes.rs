@@ -109,7 +109,11 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let left = if area.height < TALL { 0 } else { left };
     let mut higher = 0;
     match bands {
-        0 if below > 0 => (truth, higher) = (truth + left / below, left % below),
+        // No higher than the lanes that they are compared with.
+        0 if below > 0 && truth + left / below < height.0 => {
+            (truth, higher) = (truth + left / below, left % below);
+        }
+        0 if below > 0 => truth = truth.max(height.0),
         0 => {}
         bands => height.1 += left / bands,
     }
@@ -349,7 +353,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         return;
     }
     if below != area {
-        banner::draw_large(scene, Rect { height: area.height - below.height, ..area }, buf);
+        banner::draw_large(scene, area, buf);
     }
     let above = above_axis(below);
     let names = names(scene, above);
@@ -365,7 +369,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
 }
 
 /// The inside of the pane without the banner in large letters, if there is one.
-fn below_banner(scene: &Scene<'_>, area: Rect) -> Rect {
+pub fn below_banner(scene: &Scene<'_>, area: Rect) -> Rect {
     let banner = banner::large_rows(scene, area);
     Rect { y: area.y + banner, height: area.height - banner, ..area }
 }

@@ -17,8 +17,15 @@ const STORY_SHARE: u16 = 60;
 const BELOW: u16 = 20;
 /// The minimum rows of the story and the servers beside it.
 const ABOVE: u16 = 10;
+/// The share of a presentation's height up to which its text is spaced.
+const SPACED: (u16, u16) = (2, 5);
 /// The rows that the timelines and the panes below them keep, however the learner resizes them.
 const LEAST: u16 = 5;
+/// The minimum rows below the timelines for the programs to share the column of the servers, the share of these, and
+/// the minimum rows of the programs.
+const SHARED: u16 = 12;
+const SERVERS_SHARE: (u16, u16) = (2, 5);
+const PROGRAMS: u16 = 8;
 /// Screens with fewer rows have no scrubber.
 const SCRUBBED: u16 = 20;
 
@@ -60,6 +67,11 @@ impl Areas {
     }
 }
 
+/// The rows of a story that is not being read.
+fn usual_story(body: Rect) -> u16 {
+    if body.height < 34 { 5 } else { 6 }
+}
+
 impl LessonView<'_> {
     pub(crate) fn areas(&self, area: Rect) -> Areas {
         let hints = u16::from(self.form != Form::Presenting);
@@ -87,18 +99,26 @@ impl LessonView<'_> {
             }
             Form::Zoomed => *areas.of(self.focus) = body,
             Form::Presenting => {
-                let story = self.story_height(body).clamp(5, (body.height * 3 / 5).max(5));
+                // Text may be spaced as long as the lanes keep ample rows.
+                let most = body.height.saturating_sub(self.lanes_height(body));
+                let text = Rect { height: most.min(body.height * SPACED.0 / SPACED.1).max(1), ..body };
+                let lines = u16::try_from(self.story_lines(text).len() + 2).unwrap_or(u16::MAX);
+                let story = lines.clamp(5, (body.height * 3 / 5).max(5)).min(body.height);
+                // Rows that the lanes cannot use are better between the lines of the text.
+                let story = story + self.unused(Rect { height: body.height - story, ..body });
                 [areas.story, areas.lanes] =
                     Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
             }
             Form::Panes if self.verdict().is_some() => self.judged(&mut areas, body),
-            Form::Panes if area.width >= WIDE.0 && area.height >= WIDE.1 => self.wide(&mut areas, body),
+            Form::Panes if Self::is_wide(area) => self.wide(&mut areas, body),
             Form::Panes => {
                 let story = self.story_share(body);
                 let [story, rest] =
                     Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
                 areas.story = story;
-                self.stack(&mut areas, rest);
+                let asks = self.predictions.asks_now(&self.scene);
+                let more = if asks { story.height.saturating_sub(usual_story(body)) } else { 0 };
+                self.stack(&mut areas, rest, more);
             }
         }
         areas
@@ -110,7 +130,7 @@ impl LessonView<'_> {
     }
 
     fn story_share(&self, body: Rect) -> u16 {
-        let usual = if body.height < 34 { 5 } else { 6 };
+        let usual = usual_story(body);
         if self.free.is_some() || self.predictions.shown(&self.scene).is_some() || self.focus == Pane::Story {
             // Choices must all be visible, and so must text that is being read. The text about a single run is known
             // already, so there the lanes take precedence and the text can be scrolled.
@@ -129,7 +149,7 @@ impl LessonView<'_> {
         // On a large screen the run gets what the verdict leaves.
         let lanes = self.lanes_height(body).min(body.height.div_ceil(2));
         let lanes = lanes.max(self.most_lanes_height(body).min(body.height.saturating_sub(verdict)));
-        let lanes = self.resized(lanes - self.unused(lanes), false, body);
+        let lanes = self.resized(lanes - self.unused(Rect { height: lanes, ..body }), false, body);
         let [lanes, below] = Layout::vertical([Constraint::Length(lanes), Constraint::Min(1)]).areas(body);
         areas.lanes = lanes;
         if body.width >= WIDE_VERDICT {
@@ -146,13 +166,15 @@ impl LessonView<'_> {
         }
     }
 
-    /// The timelines above, the servers and the wire below.
-    fn stack(&self, areas: &mut Areas, area: Rect) {
+    /// The timelines above, the servers and the wire below. These give up `more` rows for a question, which would
+    /// otherwise change the timelines that it is about.
+    fn stack(&self, areas: &mut Areas, area: Rect, more: u16) {
         let least = match area.height {
             0..12 => area.height * 2 / 5,
             12..20 => 6,
             height => (height * 3 / 8).clamp(8, 16),
         };
+        let least = least.saturating_sub(more);
         let below = match self.focus {
             Pane::Story => least,
             Pane::Lanes => (least / 2).max(4).min(least),
@@ -167,7 +189,7 @@ impl LessonView<'_> {
         let below = below.min(area.height.saturating_sub(least));
         let below = if reads && below < 3 { 0 } else { below };
         // The rows that the timelines do not use go to the panes below.
-        let unused = self.unused(area.height - below);
+        let unused = self.unused(Rect { height: area.height - below, ..area });
         let below = if reads && least > 0 && below > 0 { below + unused } else { below };
         let below = self.resized(below, true, area);
         let percent = match self.focus {
@@ -183,6 +205,22 @@ impl LessonView<'_> {
         let program = self.focus == Pane::Program || (self.program && self.focus != Pane::Wire);
         *areas.of(if program { Pane::Program } else { Pane::Wire }) = right;
         areas.lanes = lanes;
+        let known = !self.programs.listings().is_empty();
+        if reads && !program && known && areas.servers.height >= SHARED {
+            let height = areas.servers.height;
+            let needed = self.server_lines(inside(areas.servers)).len() + 2;
+            let servers =
+                u16::try_from(needed).unwrap_or(height).max(height * SERVERS_SHARE.0 / SERVERS_SHARE.1);
+            if servers.saturating_add(PROGRAMS) <= height {
+                [areas.servers, areas.program] =
+                    Layout::vertical([Constraint::Length(servers), Constraint::Min(1)]).areas(areas.servers);
+            }
+        }
+    }
+
+    /// Whether the programs have a place of their own, whatever the learner prefers.
+    pub(crate) fn is_wide(area: Rect) -> bool {
+        area.width >= WIDE.0 && area.height >= WIDE.1
     }
 
     /// The story beside the servers, the timelines below them at full width, and below those the programs and the wire.
@@ -201,7 +239,9 @@ impl LessonView<'_> {
             _ => (rest.height / 3).max(8),
         };
         let spare = rest.height.saturating_sub(self.most_lanes_height(rest));
-        let wire = self.resized(wire.max(spare.min(rest.height / 2)).min(rest.height), true, rest);
+        let wire = wire.max(spare.min(rest.height / 2)).min(rest.height);
+        let wire = wire + self.unused(Rect { height: rest.height - wire, ..rest });
+        let wire = self.resized(wire, true, rest);
         let below;
         [areas.lanes, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(wire)]).areas(rest);
         [areas.program, areas.wire] =
@@ -217,11 +257,17 @@ impl LessonView<'_> {
         wanted.clamp(LEAST, area.height.saturating_sub(LEAST).max(LEAST))
     }
 
-    /// How many of `height` rows of the timelines' pane are unused.
-    fn unused(&self, height: u16) -> u16 {
-        let room = height.saturating_sub(3);
+    /// How many rows of a pane for the timelines are unused.
+    fn unused(&self, pane: Rect) -> u16 {
         match self.diagram {
-            DiagramKind::Timeline => room - lanes::used_rows(&self.scene, room).min(room),
+            DiagramKind::Timeline => {
+                let below = |pane| lanes::below_banner(&self.scene, inside(pane)).height;
+                let room = below(pane).saturating_sub(1);
+                let unused = room - lanes::used_rows(&self.scene, room).min(room);
+                // A banner keeps the room for its large letters.
+                let used = Rect { height: pane.height - unused, ..pane };
+                if below(pane) - below(used) == unused { unused } else { 0 }
+            }
             DiagramKind::Sequence => 0,
         }
     }

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use ratatui::style::Stylize as _;
-
 use super::{
-    FreeView, SingleRun, banner, branches, failure, header, key_hints, lanes, layout::Areas, paragraph,
-    prelude::*, program, scrubber::Scrubber, sequence, servers, wire,
+    FreeView, SingleRun, banner, failure, header, key_hints, lanes, layout::Areas, paragraph, prelude::*,
+    program, scrubber::Scrubber, sequence, servers, wire,
 };
 use crate::{
     clock::ClockKind,
@@ -143,140 +141,6 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    pub(crate) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
-        let mut lines = self.waiting_lines(inside(area).width.saturating_sub(2));
-        lines.extend(self.text_lines(area));
-        lines
-    }
-
-    /// Whether time stands still while programs work: in free play it does where the clock can jump.
-    pub(crate) fn time_stands(&self) -> bool {
-        let jumps = self.entry.variants.get(self.variant).is_some_and(|variant| variant.lab.topology().jump);
-        self.free.is_some() && jumps && self.scene.world.clock == ClockKind::Controlled
-    }
-
-    /// Explains what a long step waits for, so that it does not look as if it hangs.
-    fn waiting_lines(&self, width: u16) -> Vec<Line<'static>> {
-        let (scene, lang) = (&self.scene, self.scene.lang);
-        let Some(seconds) = self.waited.filter(|_| self.at_end() || self.is_fresh()) else {
-            return Vec::new();
-        };
-        // Adds one dot each second.
-        let sign = glyphs::PASSES.repeat(1 + usize::try_from(seconds % 3).unwrap_or(0));
-        let words = if self.time_stands() { words::WORKING_STILL_WHY } else { words::WORKING_WHY };
-        let words = words.with(lang, &[&sign, &seconds.to_string()]);
-        let mut lines = paragraph::plain(&words, width.into(), scene.style(Role::Warning));
-        lines.push(Line::default());
-        lines
-    }
-
-    fn text_lines(&self, area: Rect) -> Vec<Line<'static>> {
-        let width = inside(area).width.saturating_sub(2);
-        if let Some(verdict) = self.verdict() {
-            return self.verdict_lines(verdict, width.into());
-        }
-        if let Some(free) = self.free {
-            return self.free_lines(free, width);
-        }
-        if let Some(shown) = self.predictions.shown(&self.scene) {
-            return self.predictions.lines(&self.scene, shown, width);
-        }
-        if let Some(single) = &self.single {
-            return single.lines(&self.scene, width);
-        }
-        if self.was_chosen() {
-            return self.chosen_lines(width.into());
-        }
-        let said = self.scene.world.narration.as_ref();
-        let words = said.unwrap_or(&self.entry.intro).get(self.scene.lang);
-        let theme = self.scene.theme;
-        let mut lines = paragraph::prose(words, width.into(), theme.style(Role::Text), theme);
-        if let Some(sentence) = banner::sentence(&self.scene) {
-            let style = self.scene.style(Role::Danger);
-            lines.extend(paragraph::prose(&sentence, width.into(), style, theme));
-        }
-        if self.form == Form::Presenting && !self.is_fresh() {
-            // For the back row of a classroom: bold, with blank lines in between.
-            let lines_and_air = lines.into_iter().flat_map(|line| [Line::default(), line.bold()]);
-            lines = lines_and_air.skip(1).collect();
-        } else if self.form == Form::Presenting {
-            lines = lines.into_iter().map(Line::bold).collect();
-        }
-        if self.is_fresh() {
-            lines.push(Line::default());
-            lines.extend(self.opening(width));
-        }
-        lines
-    }
-
-    /// Whether the events up to the playhead were chosen in free play, rather than by a story or a search.
-    pub(crate) fn was_chosen(&self) -> bool {
-        self.single.is_none() && self.scene.world.chosen
-    }
-
-    /// For a recording of free play: the choices up to the playhead, and what they have broken.
-    fn chosen_lines(&self, width: usize) -> Vec<Line<'static>> {
-        let (scene, lang) = (&self.scene, self.scene.lang);
-        let chosen = branches::choices(scene.log, scene.world.position, lang).join(" → ");
-        let mut lines = paragraph::plain(&text::clean(&chosen), width, scene.style(Role::Text));
-        for breached in &scene.world.breaches {
-            let why = match self.scene.event(breached.event) {
-                Some(EventKind::Breached { why: Some(why), .. }) => why.get(lang),
-                _ => "",
-            };
-            let words = format!("{} {} {why}", glyphs::CUT, breached.says.get(lang));
-            lines.extend(paragraph::plain(text::clean(&words).trim_end(), width, scene.style(Role::Danger)));
-        }
-        lines
-    }
-
-    /// The variants with the selected one, the servers, and which keys to press.
-    fn opening(&self, width: u16) -> Vec<Line<'static>> {
-        let scene = &self.scene;
-        let line = |words: &str, role: Role| {
-            Line::styled(text::fit(words, width.into()).into_owned(), scene.style(role))
-        };
-        let mut lines = Vec::new();
-        for (n, variant) in self.entry.variants.iter().enumerate() {
-            let (tick, role) = if n == self.variant { ("▸", Role::Accent) } else { (" ", Role::Chrome) };
-            lines.push(line(&format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang)), role));
-        }
-        lines.push(Line::default());
-        // Before the servers, of which there may be more than rows.
-        let (words, role) = match self.phase {
-            RunPhase::Booting => (words::BOOTING, Role::Warning),
-            RunPhase::Ready | RunPhase::Over(_) => (words::READY, Role::Good),
-            RunPhase::Working => (words::WORKING, Role::Chrome),
-            RunPhase::Failed(failure) => (words::failed(failure.server), Role::Danger),
-        };
-        let key = |id: &str| scene.keys.label(id);
-        let words = words.with(scene.lang, &[&key("step"), &key("play")]);
-        lines.extend(paragraph::plain(&words, width.into(), scene.style(role)));
-        let mut listed: Vec<(String, usize)> = Vec::new();
-        for server in &scene.world.servers {
-            // A recorded server has no address any more, so servers of one version are merged into one line.
-            let place = match scene.world.clock {
-                ClockKind::Recorded => words::RECORDED.get(scene.lang),
-                ClockKind::Controlled | ClockKind::Wall => &server.info.address,
-            };
-            let words = format!("{} {} · {place}", server.info.product, server.info.version);
-            match listed.last_mut() {
-                Some((last, times)) if *last == words => *times += 1,
-                _ => listed.push((words, 1)),
-            }
-        }
-        lines.extend(listed.into_iter().map(|(words, times)| {
-            let words = if times > 1 { format!("{times} × {words}") } else { words };
-            line(&words, Role::Chrome)
-        }));
-        // All servers of a lab share one password; a recording has none.
-        let mut servers = scene.world.servers.iter();
-        if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
-            lines.push(line(&words::PASSWORD.with(scene.lang, &[password]), Role::Chrome));
-        }
-        lines
-    }
-
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
         let areas = self.areas(area);
         let lang = self.scene.lang;
@@ -295,7 +159,7 @@ impl<'a> LessonView<'a> {
             self.scrubber(&areas).draw(&self.scene, buf);
         }
         if !areas.hints.is_empty() {
-            let idle = self.idle(&areas);
+            let idle = self.idle(area, &areas);
             match self.tip.and_then(|action| self.tip_for(action)) {
                 Some(tip) => {
                     key_hints::tell(self.scene.context(), (self.place(), &idle), &tip, areas.hints, buf);
@@ -311,7 +175,7 @@ impl<'a> LessonView<'a> {
     }
 
     /// The names of the actions that would change nothing on the screen now.
-    fn idle(&self, areas: &Areas) -> Vec<&'static str> {
+    fn idle(&self, area: Rect, areas: &Areas) -> Vec<&'static str> {
         let mut idle = self.free.map_or_else(Vec::new, |free| free.idle());
         idle.extend(key_hints::idle_in(self.entry));
         if self.class.is_none() {
@@ -324,9 +188,13 @@ impl<'a> LessonView<'a> {
         if over && self.free.is_none() {
             idle.extend(["step", "play"]);
         }
-        // Programs and wire are both visible, or both hidden.
-        let both = areas.program.is_empty() == areas.wire.is_empty();
-        if fresh || (both && self.verdict().is_none()) {
+        // The question must be answered first.
+        if self.predictions.waits(&self.scene) {
+            idle.push("step");
+        }
+        // Programs and wire are both visible in places of their own, or both hidden.
+        let hidden = areas.program.is_empty() && areas.wire.is_empty();
+        if fresh || ((hidden || Self::is_wide(area)) && self.verdict().is_none()) {
             idle.push("program");
         }
         if fresh {
@@ -415,7 +283,9 @@ impl<'a> LessonView<'a> {
             }
             let counters = self.counters(areas.lanes);
             let width = u16::try_from(counters.width()).unwrap_or(u16::MAX);
-            let is_loud = banner::draw_on_frame(scene, title.get(lang), (areas.lanes, width), buf);
+            let below = self.diagram == DiagramKind::Timeline && banner::is_captioned(scene, inner);
+            let title = (title.get(lang), below);
+            let is_loud = banner::draw_on_frame(scene, title, (areas.lanes, width), buf);
             let counters = if is_loud { plain(counters).style(scene.theme.alarming()) } else { counters };
             buf.set_line(areas.lanes.right() - width - 2, areas.lanes.y, &counters, width);
         }
@@ -437,7 +307,7 @@ impl<'a> LessonView<'a> {
     }
 
     /// The contents of the servers. During a race they are not read.
-    fn server_lines(&self, inner: Rect) -> Vec<Line<'a>> {
+    pub(crate) fn server_lines(&self, inner: Rect) -> Vec<Line<'a>> {
         let seen = self.scene.world.servers.iter().any(|server| server.observed.is_some());
         if !seen && matches!(self.single, Some(SingleRun::Race(_))) {
             let words = words::NOT_READ.get(self.scene.lang);
@@ -483,6 +353,8 @@ impl<'a> LessonView<'a> {
             return self.free_choice(free, (column, line.into()), width);
         }
         let shown = self.predictions.shown(&self.scene)?;
+        let count = self.predictions.lines(&self.scene, shown, width).len();
+        let line = if self.is_spaced(false, count, story) { line / 2 } else { line };
         Predictions::choice(&self.scene, shown, (usize::from(line), width))
     }
 

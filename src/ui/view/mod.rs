@@ -45,6 +45,7 @@ pub(crate) mod search_text;
 pub(crate) mod selection;
 pub(crate) mod sequence;
 pub(crate) mod servers;
+pub(crate) mod story;
 pub mod svg;
 pub(crate) mod table;
 pub(crate) mod tree;
@@ -54,6 +55,7 @@ pub(crate) mod voting;
 pub(crate) mod wide_cells;
 pub(crate) mod wire;
 
+pub(crate) use banner::harm;
 pub(crate) use catalogue::CatalogueView;
 pub(crate) use compare::{CompareView, room as compare_room};
 pub(crate) use free::{FreeView, choice};

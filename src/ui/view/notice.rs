@@ -7,7 +7,7 @@ use crate::{
     run::explore::MOST_STATES,
     text::Text,
     ui::{
-        keys::{Action, map::KeyMap},
+        keys::{Action, Chord, KeyScope, TABLE, map::KeyMap},
         state::{progress::Trouble, screen::Mistakes},
         theme::ThemeName,
     },
@@ -49,6 +49,16 @@ pub enum Notice {
     ClassGone,
     VoteInFreePlay,
     OnlyInFreePlay,
+    /// The key does nothing here; the scope in which it works, and its action's row of the table.
+    Elsewhere(Chord, KeyScope, usize),
+    OnlyInSequence,
+    SequenceFits,
+    NoCrowd,
+    NoQuestion,
+    /// No question, fault or violation comes after (`true`) or before this step.
+    NoMark(bool),
+    /// The lesson has no other fix (`true`) or failure to compare.
+    NoOther(bool),
     VoteLater,
     NobodyJoined,
     /// Chinese was requested, and the terminal cannot display it.
@@ -99,6 +109,16 @@ impl Notice {
             Self::ClassGone => words::CLASS_GONE.get(lang).to_owned(),
             Self::VoteInFreePlay => words::VOTE_IN_FREE_PLAY.with(lang, &[&keys.label("free")]),
             Self::OnlyInFreePlay => words::ONLY_IN_FREE_PLAY.with(lang, &[&keys.label("free")]),
+            Self::Elsewhere(key, place, row) => words::ELSEWHERE
+                .with(lang, &[&key.label(), words::place(*place).get(lang), TABLE[*row].name.get(lang)]),
+            Self::OnlyInSequence => words::ONLY_IN_SEQUENCE.with(lang, &[&keys.label("lens")]),
+            Self::SequenceFits => words::SEQUENCE_FITS.get(lang).to_owned(),
+            Self::NoCrowd => words::NO_CROWD.get(lang).to_owned(),
+            Self::NoQuestion => words::NO_QUESTION.with(lang, &[&keys.label("free")]),
+            Self::NoMark(true) => words::NO_NEXT_MARK.get(lang).to_owned(),
+            Self::NoMark(false) => words::NO_PREVIOUS_MARK.get(lang).to_owned(),
+            Self::NoOther(true) => words::NO_OTHER_FIX.get(lang).to_owned(),
+            Self::NoOther(false) => words::NO_OTHER_FAILURE.get(lang).to_owned(),
             Self::VoteLater => words::VOTE_LATER.get(lang).to_owned(),
             Self::OnlyAscii => words::ONLY_ASCII.get(lang).to_owned(),
             Self::NobodyJoined => words::NOBODY_JOINED.with(lang, &[&keys.label("join")]),

@@ -236,7 +236,14 @@ impl Plot {
             }
         }
         stretches.retain(|(from, to)| from < to);
-        let most = if wanted == 0 { width / 3 } else { width / 4 };
+        if wanted == 0 {
+            // Nothing went wrong, so the last step needs no more room than its label, and the longest gaps shrink first.
+            let tail = u32::from(Self::tail(Detail::Labels)).min(width / 5);
+            let mut plot = Self::from(0, head, seen.position, seen.area);
+            plot.compress(seen, (0, head), (0, width - tail));
+            return Self { whole: true, ..plot };
+        }
+        let most = width / 4;
         let tail = seen.newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
         let tail = if lasts && stretches.is_empty() { tail.max(wanted) } else { tail };
         let least = wanted.saturating_sub(if lasts { tail } else { 0 });

@@ -10,7 +10,8 @@ use crate::{
     world::Life,
 };
 
-/// Columns before a line, for the clients at it and the mark of the last execution.
+/// Columns before a line: the mark of the last execution, the clients at the line, and a sign that points from them to
+/// the line, so that nobody takes them for those who have executed it.
 const MARGIN: usize = 5;
 /// The maximum number of visible lines of a script.
 const SCRIPT: usize = 24;
@@ -161,7 +162,7 @@ fn heading(scene: &Scene<'_>, actors: &[(usize, &Place)], width: u16) -> Line<'s
     line
 }
 
-/// The clients at a line: their glyphs, or their number (`×9`).
+/// The clients at a line: their glyphs, or their number (`9▸`).
 fn margin(scene: &Scene<'_>, waiting: &[usize]) -> Vec<Span<'static>> {
     let sign =
         |place: &usize| Span::styled(scene.glyph(actor(*place)).to_owned(), scene.actor_style(actor(*place)));
@@ -169,15 +170,17 @@ fn margin(scene: &Scene<'_>, waiting: &[usize]) -> Vec<Span<'static>> {
     let signs: Vec<Span<'static>> = match waiting {
         few if few.len() <= room => few.iter().map(sign).collect(),
         [first, ..] => {
-            let many = waiting.len();
-            let words = if many < 100 { format!("×{many}") } else { many.to_string() };
-            vec![Span::styled(text::fit(&words, room).into_owned(), scene.actor_style(actor(*first)))]
+            vec![Span::styled(
+                text::fit(&waiting.len().to_string(), room).into_owned(),
+                scene.actor_style(actor(*first)),
+            )]
         }
         [] => Vec::new(),
     };
     let taken: usize = signs.iter().map(Span::width).sum();
     let mut spans = vec![Span::raw(" ".repeat(room.saturating_sub(taken)))];
     spans.extend(signs);
+    spans.push(Span::raw(if waiting.is_empty() { " " } else { "▸" }));
     spans
 }
 
@@ -188,9 +191,9 @@ fn operation(
     just_done: bool,
     width: u16,
 ) -> Vec<Line<'static>> {
-    let mut mark = margin(scene, waiting);
-    let sign = if just_done { Span::styled("✓ ", scene.style(Role::Good)) } else { Span::raw("  ") };
-    mark.push(sign);
+    let sign = if just_done { glyphs::DONE } else { " " };
+    let mut mark = vec![Span::styled(sign, scene.style(Role::Good))];
+    mark.extend(margin(scene, waiting));
     let mut spans = Vec::new();
     for (tone, word) in &line.words {
         let role = match tone {

@@ -116,14 +116,24 @@ impl Predictions {
             (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
             (Some(Answer::Chosen(_) | Answer::Class), _) => (words::ANSWERED, vec![&step], Role::Chrome),
         };
-        // After its stop, a question that waits for later steps can no longer be answered.
-        let last = scene.world.position.checked_sub(1).and_then(|last| scene.event(last));
-        if !matches!(last, Some(EventKind::Stop { stop: Stop::Question, .. })) {
+        if !is_at_question(scene) {
             return None;
         }
         let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
         let words = words.with(scene.lang, &values);
         Some(Line::styled(format!(" {words} "), scene.style(role)))
+    }
+
+    /// Whether the playhead is at the stop of a question that is not decided yet.
+    pub(crate) fn asks_now(&self, scene: &Scene<'_>) -> bool {
+        self.question(scene.world).is_some_and(|question| question.right.is_none()) && is_at_question(scene)
+    }
+
+    /// Whether the next step waits for an answer.
+    pub(crate) fn waits(&self, scene: &Scene<'_>) -> bool {
+        let item = self.question(scene.world).map(|question| question.item);
+        let is_answered = |item: usize| self.get(item).is_some() || self.class.votes(item).is_some();
+        self.asks_now(scene) && !item.is_some_and(is_answered)
     }
 
     /// All predictions, for the verdict: how many were right, and what happened instead of the others.
@@ -158,6 +168,12 @@ impl Predictions {
         }
         lines
     }
+}
+
+/// Whether the playhead is at the stop of a question: later it can no longer be answered.
+fn is_at_question(scene: &Scene<'_>) -> bool {
+    let last = scene.world.position.checked_sub(1).and_then(|last| scene.event(last));
+    matches!(last, Some(EventKind::Stop { stop: Stop::Question, .. }))
 }
 
 fn says<'q>(question: &'q Question, n: usize, scene: &Scene<'_>) -> &'q str {

@@ -259,7 +259,7 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
     let mut words = arrow::note_words(scene, row.event);
     if let Some(EventKind::Sent { .. }) = scene.event(row.event) {
         let (words_of, style) = match row.note.and_then(|note| scene.reply(note)) {
-            Some(reply) => (reply.to_string(), wire::style(scene, reply)),
+            Some(reply) => (reply.brief(), wire::style(scene, row.event, reply)),
             None => ("…".to_owned(), scene.style(Role::Chrome)),
         };
         words.push((" → ".to_owned(), scene.style(Role::Chrome)));

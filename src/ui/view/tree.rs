@@ -59,15 +59,14 @@ impl<'a> ServerPane<'_, 'a> {
         let name = if depth == 0 { path } else { path.rsplit('/').next().unwrap_or(path) };
         let fresh = self.server.changes.contains_key(path);
         let indent = 2 + 2 * depth;
-        let owner = node.owner().map(|owner| scene.session(owner));
-        let beside = owner.as_ref().map_or(0, |owner| owner.width() + 1);
+        let owners = node.owner().into_iter().chain(node.sharing().iter().copied());
+        let owners: Vec<Span<'_>> = owners.map(|owner| scene.session(owner)).collect();
+        let beside: usize = owners.iter().map(|owner| owner.width() + 1).sum();
         let room = if fresh { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
         let name = text::fit_middle(name, room).into_owned();
         let mut below = Vec::new();
         let mut spans = vec![mark, Span::raw("  ".repeat(depth)), Span::styled(name, style)];
-        if let Some(owner) = owner {
-            spans.extend([Span::raw(" "), owner]);
-        }
+        spans.extend(owners.into_iter().flat_map(|owner| [Span::raw(" "), owner]));
         if !node.text().is_empty() {
             // The data of a row matters more than that of a lock's node.
             let room = if matches!(node, Entry::Row(_)) { self.width / 2 } else { ROOM };

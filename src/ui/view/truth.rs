@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{plot::Plot, prelude::*};
+use super::{lane, plot::Plot, prelude::*};
 use crate::{
     log::{Fault, Role as GroupRole, SentinelNotice},
     ui::{
@@ -319,9 +319,15 @@ impl<'a> Row<'a> {
             None => words,
         };
         let (from, to) = self.uncovered(scene, plot, columns, rows / 2 == 0);
-        if usize::from(to - from) > text::width(&words) + 1 {
+        // A short bar keeps one column beside its owner's name.
+        let words = if usize::from(to - from) > text::width(&words) + 1 { &words } else { words.trim_end() };
+        if usize::from(to - from) > text::width(words) {
             let style = style.add_modifier(Modifier::BOLD);
-            plot.write((from, y + rows / 2), &words, to, style, buf);
+            let distance = if rows < lane::THICK { u16::MAX } else { lane::REPEATED };
+            let last = to.saturating_sub(u16::try_from(text::width(words)).unwrap_or(to));
+            for x in (from..last).step_by(distance.into()) {
+                plot.write((x, y + rows / 2), words, to, style, buf);
+            }
         }
     }
 
@@ -348,7 +354,11 @@ impl<'a> Row<'a> {
             false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),
             false if room > text::width(&span.lock) + 2 => (text::fit(&with_name, room), false),
             true if is_newest || room >= text::width(&value) => (value, true),
-            _ => return,
+            // Without room, it leaves a dot, so that nobody counts the values that are shown.
+            _ => {
+                plot.fill((columns.0, columns.0 + 1), y, "·", scene.style(Role::Code), buf);
+                return;
+            }
         };
         let gap = if room > text::width(&words) { " " } else { "" };
         plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
@@ -383,7 +393,9 @@ impl<'a> Row<'a> {
         rows: u16,
     ) -> Option<u16> {
         let moment = scene.chart.moment(scene.log, from, plot.position, scene.display);
-        let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
+        // Events of one moment have several columns, in which the next holder's lease is not there yet.
+        let known = span.to.map_or(plot.position, |(_, event)| event.min(plot.position));
+        let lease = self.truth.lease_at(self.lock?, moment, known)?;
         let head = (plot.head, scene.display);
         let [before, mut after] = scene.chart.around(scene.log, from, plot.position, head);
         if let Some((column, event)) =

@@ -2,7 +2,7 @@
 
 use super::{detail, prelude::*, selection, truth};
 use crate::{
-    log::Reply,
+    log::{Command, Reply},
     text::Words,
     ui::chart::{StoryMark, WireRow},
 };
@@ -116,17 +116,19 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     let is_visible = visible.contains(&newest);
     let names = names(scene, &scene.chart.wire[visible]);
     let line = line(scene, row, names, area.width.into());
-    if is_visible && !line.spans.iter().any(|span| span.content.ends_with('…')) {
+    let is_cut = line.spans.iter().any(|span| span.content.ends_with('…'));
+    let (short, _) = reply(scene, row, Reply::brief);
+    let (whole, _) = reply(scene, row, Reply::to_string);
+    if is_visible && !is_cut && short == whole {
         return Vec::new();
     }
-    let (reply, _) = reply(scene, row);
     let most = usize::from(area.height.saturating_sub(1));
-    let mut lines = text::wrap(&format!("{command} → {reply}"), area.width.saturating_sub(2).into());
+    let mut lines = text::wrap(&format!("{command} → {whole}"), area.width.saturating_sub(2).into());
     if lines.len() > most {
-        lines = text::wrap(&format!("→ {reply}"), area.width.saturating_sub(2).into());
+        lines = text::wrap(&format!("→ {whole}"), area.width.saturating_sub(2).into());
     }
     if lines.len() > most {
-        lines = text::chop(&format!("→ {reply}"), area.width.saturating_sub(2).into());
+        lines = text::chop(&format!("→ {whole}"), area.width.saturating_sub(2).into());
     }
     // Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
     lines.truncate(if lines.len() > READ { CUT } else { most });
@@ -203,7 +205,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     let room = room(width, names);
     let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
-            let (reply, style) = reply(scene, row);
+            let (reply, style) = reply(scene, row, Reply::brief);
             let command = command.to_string();
             // The reply takes precedence over the end of a long command.
             let most = (room / 2).max(room.saturating_sub(text::width(&command) + 3));
@@ -246,7 +248,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     Line::from(spans)
 }
 
-fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
+fn reply(scene: &Scene<'_>, row: &WireRow, written: fn(&Reply) -> String) -> (String, Style) {
     let known = row.replied.and_then(|replied| Some((replied, scene.reply(replied)?)));
     if let Some((replied, reply)) = known {
         // A reply in a later step came after what the lines below show.
@@ -254,10 +256,10 @@ fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
         let is_late = |mark: &StoryMark| mark.position > row.event && mark.position <= replied;
         let late = scene.log.events().get(replied).filter(|_| marks.iter().any(is_late));
         let words = match late {
-            Some(event) => words::REPLIED_AT.with(scene.lang, &[&reply.to_string(), &time::moment(event.at)]),
-            None => reply.to_string(),
+            Some(event) => words::REPLIED_AT.with(scene.lang, &[&written(reply), &time::moment(event.at)]),
+            None => written(reply),
         };
-        return (words, style(scene, reply));
+        return (words, style(scene, row.event, reply));
     }
     let words = format!("… {}", pending(scene, row.event).get(scene.lang));
     (words, scene.style(Role::Chrome))
@@ -271,10 +273,18 @@ pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
     if local || its.is_ok_and(|n| exchanges[n].blocked) { words::BLOCKED } else { words::IN_FLIGHT }
 }
 
-/// The style of a reply: errors and lost replies alarm, `nil` warns.
-pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
+/// The style of a reply to a `Sent` event: errors and lost replies alarm, `nil` warns, except from a script: many, such as
+/// Redisson's, answer nil when they have taken the lock.
+pub fn style(scene: &Scene<'_>, sent: usize, reply: &Reply) -> Style {
+    let is_script = || match scene.event(sent) {
+        Some(EventKind::Sent { command, .. }) => {
+            matches!(command, Command::Script { .. })
+                || ["EVAL", "EVALSHA"].iter().any(|name| command.is_redis(name))
+        }
+        _ => false,
+    };
     match reply {
-        Reply::Value(value) if value.is_null() => scene.style(Role::Warning),
+        Reply::Value(value) if value.is_null() && !is_script() => scene.style(Role::Warning),
         Reply::Value(_) => scene.style(Role::Fresh),
         Reply::Error { .. } | Reply::Lost(_) => scene.style(Role::Danger),
     }

@@ -3,8 +3,8 @@
 use super::free::BROKE_IT;
 use crate::text::{Lang, Words};
 
-/// How many participants have voted, and how many there are.
-pub const VOTED: Words = Words::new("{} of {} have voted", "{} 人已投票，共 {} 人");
+/// How many participants voted, and how many there are.
+pub const VOTED: Words = Words::new("{} of {} voted", "{} 人已投票，共 {} 人");
 pub const JOIN: Words = Words::new("Join with your phone", "用手机加入");
 pub const JOIN_AT: Words = Words::new("Scan the code, or open", "扫描二维码，或打开");
 pub const JOIN_OPEN: Words = Words::new("Open", "打开");

@@ -55,6 +55,11 @@ pub const ONE_VARIANT: Words = Words::new(
     "本课只有一个方案，没有可以对比的。",
 );
 
+pub const NO_OTHER_FIX: Words =
+    Words::new("This lesson has no other variant that prevents the failure.", "本课没有别的修复方案。");
+pub const NO_OTHER_FAILURE: Words =
+    Words::new("This lesson has no other variant that fails.", "本课没有别的故障方案。");
+
 pub const fn believes(belief: Belief) -> Words {
     match belief {
         Belief::Holding => Words::new("it believes that it holds {}", "认为自己持有 {}"),

@@ -137,7 +137,7 @@ fn extent(fault: &Fault) -> String {
     }
 }
 
-/// A short description of a fault: `▮ A->redis link held`.
+/// A short description of a fault: `▮ A→redis link held`.
 pub fn words(lang: Lang, fault: &Fault) -> String {
     format!("{} {} {}", glyph(fault), fault.target(), done(lang, fault))
 }

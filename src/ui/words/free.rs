@@ -59,6 +59,9 @@ pub const NO_TIMER: Words = Words::new(
     "Nobody waits for time to pass, so there is no moment to go to. Press {} to let a second pass, or type any other amount into the palette ({}).",
     "没有人在等待计时，没有可以跳到的时刻。按 {} 让时间走 1 秒；其他时长按 {} 打开命令面板输入。",
 );
+/// Values: the key, and the number of clients that have keys.
+pub const NO_SUCH_CLIENT: Words =
+    Words::new("No client has the number {}: there are {}.", "没有编号为 {} 的客户端：一共 {} 个。");
 pub const BY: Words = Words::new("time, +{}", "时间前进 {}");
 pub const FAULTS: Words = Words::new("faults: {} at hand", "故障：{} 种可选");
 pub const BRANCHES: Words = Words::new("branches: {}", "分支：{} 条");

@@ -46,15 +46,40 @@ pub const fn place(place: KeyScope) -> Words {
     }
 }
 
+/// A key that does nothing here: the key, the scope in which it works, and what it does there.
+pub const ELSEWHERE: Words =
+    Words::new("`{}` does nothing here. Elsewhere ({}): {}.", "`{}` 在这里不起作用。在别处（{}）：{}。");
+pub const ONLY_IN_SEQUENCE: Words = Words::new(
+    "That key scrolls a sequence diagram: press {} for it.",
+    "这个键用来左右移动时序图：先按 {} 切换过去。",
+);
+pub const SEQUENCE_FITS: Words =
+    Words::new("The whole diagram is on the screen.", "整张时序图都在屏幕上，不用移动。");
+pub const NO_CROWD: Words = Words::new(
+    "No client of this variant is a crowd that could be shown member by member.",
+    "本方案没有成群的客户端可以逐个显示。",
+);
+/// Value: the key for free play.
+pub const NO_QUESTION: Words = Words::new(
+    "No question is open. In free play ({}), a number lets a client move.",
+    "现在没有提问。数字键在自由模式（{}）里让客户端走一步。",
+);
+pub const NO_NEXT_MARK: Words = Words::new(
+    "No question, fault or violation comes later, as far as the story has been told.",
+    "到目前走到的地方为止，后面没有提问、故障或违例了。",
+);
+pub const NO_PREVIOUS_MARK: Words =
+    Words::new("No question, fault or violation comes before this.", "前面没有提问、故障或违例了。");
+
 pub const HELP: Words = Words::new("Help", "帮助");
 pub const PROGRAMS: Words = Words::new("Reading the programs", "怎么读程序");
 /// Signs and terms of the pane of programs.
 pub const PROGRAM_ROWS: &[Hint] = &[
     (
-        "✓ ●",
+        "✓ ●▸ 9▸",
         Words::new(
-            "the line that was just done; the sign of each client, once: where it is, or goes on",
-            "刚执行完的一行；客户端的标记只出现一处：它正在执行或接下来要执行的一行",
+            "the line that was just done; the client that does this line now or next; nine clients that do",
+            "刚执行完的一行；正在执行或接下来要执行这一行的客户端；这样的客户端有 9 个",
         ),
     ),
     (
@@ -125,6 +150,13 @@ pub const LEGEND_ROWS: &[Hint] = &[
         Words::new(
             "what a client has read and acts on: as it is, outdated, and something sold on it all the same",
             "客户端读到并据此行动的值：仍然有效、已经过期、过期了还照样卖出",
+        ),
+    ),
+    (
+        "██ 2 / 1",
+        Words::new(
+            "what was sold, a block for each, and how many there were",
+            "卖出的件数，一格一件；后面是原有的件数",
         ),
     ),
     (

@@ -39,6 +39,8 @@ pub const READY: Words = Words::new(
     "Ready: press {} for the first step, or {} to play.",
     "已就绪：按 {} 走第一步，或按 {} 播放。",
 );
+/// Values: the keys that lead to the next variant and the previous one.
+pub const OTHER_VARIANTS: Words = Words::new("{} {} another variant", "{} {} 换方案");
 pub const OVER: Words = Words::new("the end, {} verdict", "已结束，{} 看结论");
 pub const JUDGED: Words = Words::new("the end", "已结束");
 pub const STEP: Words = Words::new("step {}/{}", "第 {}/{} 步");

@@ -61,6 +61,13 @@ impl<'a> Case<'a> {
         self.log.actor(actor).map_or("?", |actor| &actor.client)
     }
 
+    /// Removes the actors whose client a fault kills.
+    pub(crate) fn retain_living(&self, actors: &mut Vec<ActorId>, fault: &Fault) {
+        if let Some(killed) = fault.killed_client() {
+            actors.retain(|actor| self.client(*actor) != killed);
+        }
+    }
+
     pub(crate) fn same_client(&self, one: ActorId, other: ActorId) -> bool {
         self.client(one) == self.client(other)
     }

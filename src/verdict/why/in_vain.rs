@@ -37,9 +37,13 @@ fn waits_for_itself(case: &Case<'_>) -> Option<Text> {
     });
     let mut waiting: Vec<ActorId> = Vec::new();
     for event in case.events {
-        if let EventKind::Believes { actor, belief, .. } = &event.kind {
-            waiting.retain(|known| known != actor);
-            waiting.extend((*belief == Belief::Waiting).then_some(*actor));
+        match &event.kind {
+            EventKind::Believes { actor, belief, .. } => {
+                waiting.retain(|known| known != actor);
+                waiting.extend((*belief == Belief::Waiting).then_some(*actor));
+            }
+            EventKind::Fault(fault) => case.retain_living(&mut waiting, fault),
+            _ => {}
         }
     }
     let waiting = waiting.into_iter().map(|actor| (end, actor));
@@ -53,6 +57,7 @@ fn wait_for_each_other(case: &Case<'_>) -> Option<Text> {
         match &event.kind {
             EventKind::Sent { actor, .. } if !waiting.contains(actor) => waiting.push(*actor),
             EventKind::Finished { actor } => waiting.retain(|known| known != actor),
+            EventKind::Fault(fault) => case.retain_living(&mut waiting, fault),
             _ => {}
         }
     }

@@ -9,7 +9,8 @@ use crate::{
     clock::LessonTime,
     lesson::{Scenario, kata::CAUSES, testing},
     log::{
-        ActorId, Belief, Choice, EventKind, Fault, Observed, Reply, ServerState, Znode, ZnodeTree,
+        ActorId, Belief, Choice, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed, Reply,
+        ServerState, Znode, ZnodeTree,
         testing::{LogBuilder, counted, holds, notified, waited},
     },
     verdict::breaches,
@@ -412,6 +413,20 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
         vain(&run)
     );
 
+    // But not if it asks for another key, or is dead.
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SETNX lock A", 1);
+    run.holds(Some(("A", 9000)));
+    run.moves(0, "SETNX other A", 0);
+    run.log.add(counted(0));
+    assert_eq!(vain(&run), None);
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SETNX lock A", 1);
+    run.log.believes(0, Belief::Waiting);
+    run.log.add(holds("redis", Some(("A", None))));
+    run.fault(crash());
+    assert!(vain(&run).is_some_and(|text| text.starts_with("A was killed")), "{:?}", vain(&run));
+
     let mut run = Run::new(OVERLAP);
     let asked = run.log.sends(0, "o", "GET lock");
     run.log.answers(asked, Reply::Lost("cut".to_owned()));
@@ -419,6 +434,31 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     assert_eq!(
         vain(&run).as_deref(),
         Some("A stopped: the reply to `o` was lost, and `o` has no `allow: [Lost]`.")
+    );
+}
+
+#[test]
+fn actors_that_wait_for_what_each_other_has_set_wait_in_a_circle() {
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SETNX left A", 1);
+    run.moves(1, "SETNX right B", 1);
+    let key = |name: &str, value: &str| {
+        let state = KeyState { value: KeyValue::String(value.to_owned()), expires_at: None };
+        (name.to_owned(), state)
+    };
+    let keys = [key("left", "A"), key("right", "B")].into_iter().collect();
+    let observed = Observed::Redis(Keyspace { keys, ..Keyspace::default() });
+    run.log.add(EventKind::State(ServerState { server: "redis".to_owned(), observed }));
+    let vain = |run: &Run| in_vain(&run.scenario, &run.log).map(|text| text.en);
+    run.moves(0, "SETNX right A", 0);
+    assert_eq!(vain(&run), None, "B has not asked for A's key");
+    run.moves(1, "SETNX left B", 0);
+    assert_eq!(
+        vain(&run).as_deref(),
+        Some(
+            "A's SETNX right waits for what B's SETNX right has set; B's SETNX left waits for what A's SETNX left has set: \
+             they wait for each other, and none of them lets go first (deadlock)."
+        )
     );
 }
 

@@ -99,7 +99,9 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
     };
     let columns = (span.from.0..end).map(|column| {
         let moment = source.chart.moment(source.log, column, source.log.len(), now);
-        let lease = truth.lease_at(&span.lock, moment.max(at(span.from.1)), source.log.len())?;
+        // Events of one moment have several columns, in which the next holder's lease is not there yet.
+        let known = span.to.map_or(source.log.len(), |(_, event)| event);
+        let lease = truth.lease_at(&span.lock, moment.max(at(span.from.1)), known)?;
         let head = (last, source.log.time_at(source.log.len()));
         let [before, mut after] = source.chart.around(source.log, column, source.log.len(), head);
         if let Some((column, event)) = span.to.filter(|(column, _)| *column <= after.0) {

@@ -1,7 +1,10 @@
 //! The steps that may be chosen next in an order.
 
 use crate::{
-    lesson::{Scenario, plan::PlannedOperation},
+    lesson::{
+        Scenario,
+        plan::{Instruction, PlannedOperation, PlannedVerb},
+    },
     log::{ActorId, Product},
     program::{Actors, State, actor_id},
     run::explore::{Pick, Stuck},
@@ -116,9 +119,10 @@ impl Tally {
     /// did.
     pub(crate) fn stuck(&self, scenario: &Scenario, actors: &Actors) -> Option<Stuck> {
         let left = actors.ids().filter(|actor| !self.of(scenario, *actor).crashed);
-        // The effects of the end of a crashed client's session are not known.
-        let lasts =
-            scenario.lab().has(Product::Zookeeper) && self.clients.iter().any(|client| client.crashed);
+        // The effects of the end of a crashed client's session, or of a lease of etcd, are not known.
+        let lasts = scenario.lab().has(Product::Zookeeper)
+            && self.clients.iter().any(|client| client.crashed)
+            || grants_leases(scenario);
         let why = left.filter_map(|actor| match actors[actor].state() {
             State::Finished => None,
             State::Dead => Some(Stuck::GaveUp),
@@ -133,6 +137,17 @@ impl Tally {
     pub(crate) fn runs(&self, scenario: &Scenario, actor: ActorId) -> bool {
         !self.of(scenario, actor).frozen
     }
+}
+
+/// Whether any program gets a lease from etcd.
+fn grants_leases(scenario: &Scenario) -> bool {
+    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    instructions.any(|instruction| match instruction {
+        Instruction::Operate(operation) => {
+            matches!(&operation.verb, PlannedVerb::Call(call) if call.name() == "grant")
+        }
+        _ => false,
+    })
 }
 
 /// What can be done at a point of an order.

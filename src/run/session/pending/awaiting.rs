@@ -60,7 +60,8 @@ impl Director {
             let followed = self.left_story && self.recorder.is_followed();
             // While a story waits for a reply, the servers' clock runs at the speed of real time.
             let asked = if waits <= LONGEST_LINE { waits } else { Duration::ZERO };
-            let patience = if followed { FREE_PLAY_PATIENCE } else { ANSWERS_WITHIN + asked };
+            let gives_up = self.scenario.lab().topology().gives_up;
+            let patience = if followed { FREE_PLAY_PATIENCE } else { ANSWERS_WITHIN + asked + gives_up };
             let next = if may_wait { LOOK_EVERY } else { patience };
             let Ok(arrived) = tokio::time::timeout(next, self.harness.next()).await else {
                 if silent.elapsed() < patience {

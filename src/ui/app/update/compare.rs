@@ -65,7 +65,10 @@ impl<R: Runs> App<R> {
         match action {
             Action::Close | Action::Compare => self.go_back(),
             Action::Restart => comparing.restart(&self.runs),
-            Action::Variant(after) => comparing.change(usize::from(after), &self.runs),
+            Action::Variant(after) => {
+                let changed = comparing.change(usize::from(after), &self.runs);
+                self.notice = (!changed).then_some(Notice::NoOther(after));
+            }
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Move(by) => self.scroll_comparison(by, 0),
             Action::Page(by) => self.scroll_comparison(0, by * PAGE),

@@ -60,6 +60,9 @@ impl<R: Runs> App<R> {
                 };
                 if let Some(actor) = keyed.get(n).copied() {
                     self.decide(Choice::Move { actor });
+                } else {
+                    let (key, keyed) = (self.keys.label(&format!("move-{}", n + 1)), keyed.len());
+                    lesson.run.refuse(words::NO_SUCH_CLIENT.text(&[&key, &keyed.to_string()]));
                 }
             }
             Action::Choose(n) => {

@@ -123,7 +123,7 @@ impl<R: Runs> App<R> {
             }
             Action::Open => exam.next_question(),
             Action::Proof if exam.answer.is_some() => self.watch_order(),
-            Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
+            Action::Move(_) | Action::Page(_) | Action::End(_) => self.scroll_card(lines(action)),
             _ => {}
         }
     }
@@ -177,7 +177,7 @@ impl<R: Runs> App<R> {
                     self.notice = Some(Notice::Progress(trouble));
                 }
             }
-            Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
+            Action::Move(_) | Action::Page(_) | Action::End(_) => self.scroll_card(lines(action)),
             Action::Proof if round.open > 1 => self.prove(place.entry, place.card),
             _ => {}
         }
@@ -188,7 +188,7 @@ impl<R: Runs> App<R> {
         let filter = interview.decks.get(interview.chosen).map(|deck| deck.filter.clone());
         match (action, filter) {
             (Action::Close, _) => self.end_interview(),
-            (Action::Move(_) | Action::Page(_), _) => {
+            (Action::Move(_) | Action::Page(_) | Action::End(_), _) => {
                 interview.chosen = moved(interview.chosen, lines(action), interview.decks.len());
             }
             (Action::Open, Some(filter)) => self.practice(filter, false, now),
@@ -206,7 +206,7 @@ impl<R: Runs> App<R> {
             // Asking for more also asks cards that are not due yet.
             Action::Open => self.practice(filter, true, now),
             Action::Mock => self.mock(filter, MOCK, now),
-            Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
+            Action::Move(_) | Action::Page(_) | Action::End(_) => self.scroll_card(lines(action)),
             _ => {}
         }
     }

@@ -128,6 +128,9 @@ impl<R: Runs> App<R> {
                 let (entry, variant) = self.catalogue.onward(entry, variant, next);
                 self.open(entry, variant);
             }
+            Action::Answer(_) | Action::Skip if !lesson.run.can_answer() => {
+                self.notice = Some(Notice::NoQuestion);
+            }
             Action::Answer(_) | Action::Skip => {
                 // The selection would hide the question.
                 lesson.selected = None;
@@ -140,6 +143,9 @@ impl<R: Runs> App<R> {
             Action::Focus => lesson.focus = lesson.focus.next(),
             Action::Program => self.toggle_program(),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
+            Action::Crowd if lesson.run.playback.chart().bands.is_empty() => {
+                self.notice = Some(Notice::NoCrowd);
+            }
             Action::Crowd => {
                 lesson.expanded = !lesson.expanded;
                 lesson.scrolls.set(Pane::Lanes, None);
@@ -161,13 +167,14 @@ impl<R: Runs> App<R> {
             Action::Rows(more) => self.give_rows(if more { ROWS } else { -ROWS }),
             Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
             Action::Present => self.present(now),
-            Action::Mark(next) => {
-                if let Some(position) = lesson.run.playback.mark(next) {
+            Action::Mark(next) => match lesson.run.playback.mark(next) {
+                Some(position) => {
                     lesson.scrolls = Scrolls::default();
                     lesson.selected = None;
                     lesson.run.seek(position);
                 }
-            }
+                None => self.notice = Some(Notice::NoMark(next)),
+            },
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
                 // After a step, the panes follow the newest event again.
                 lesson.scrolls = Scrolls::default();
@@ -226,7 +233,13 @@ impl<R: Runs> App<R> {
     fn move_first_client(&mut self, right: bool) {
         let Some(Screen::Lesson(view)) = self.screen() else { return };
         let by = if right { 1 } else { -1 };
-        let to = scrolled(view.first_client.unwrap_or(0), by, view.first_client_reach(self.size));
+        let reach = view.first_client_reach(self.size);
+        let to = scrolled(view.first_client.unwrap_or(0), by, reach);
+        if self.diagram == DiagramKind::Timeline || reach == 0 {
+            let is_timeline = self.diagram == DiagramKind::Timeline;
+            self.notice = Some(if is_timeline { Notice::OnlyInSequence } else { Notice::SequenceFits });
+            return;
+        }
         if let Mode::Learning(lesson) = &mut self.mode {
             lesson.first_client = Some(to);
         }

@@ -39,6 +39,8 @@ pub struct ClassView {
     pub poll: Option<Poll>,
     /// What was broken in free play.
     pub broken: Option<Broken>,
+    /// In a story, what is wrong now, apart from locks with too many holders.
+    pub harm: Option<Text>,
     /// The outcome of the variant, once its verdict is shown.
     pub outcome: Option<Text>,
 }

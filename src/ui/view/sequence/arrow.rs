@@ -5,7 +5,7 @@ use crate::{
     log::Reply,
     ui::{
         chart::sequence::{Delivery, Message, Row, RowKind},
-        view::{detail, prelude::*, wire},
+        view::{detail, prelude::*, selection, wire},
     },
 };
 
@@ -113,7 +113,7 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
     let reply_words = |event: &EventKind| match event {
         EventKind::Replied { reply, .. } => Some(match reply.as_ref() {
             Reply::Lost(why) => format!("{}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()),
-            reply => reply.to_string(),
+            reply => reply.brief(),
         }),
         _ => None,
     };
@@ -126,7 +126,8 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
             vec![(words::ORPHAN.get(scene.lang).to_owned(), scene.style(Role::Danger))]
         }
         (Message::Replied { .. }, Some(EventKind::Replied { reply, .. })) => {
-            vec![(common(&reply_words), wire::style(scene, reply).remove_modifier(Modifier::BOLD))]
+            let (sent, _) = selection::exchange(scene, row.event);
+            vec![(common(&reply_words), wire::style(scene, sent, reply).remove_modifier(Modifier::BOLD))]
         }
         (Message::Notified, Some(EventKind::Notified { about, what, .. })) => {
             let notice = words::notice(what, about, scene.lang);

@@ -72,7 +72,7 @@ pub(crate) fn draw_link(
     let links = std::iter::once(row.event)
         .chain(row.more.iter().copied())
         .filter(|event| *event < position)
-        .filter_map(|event| scene.fault(event)?.link().map(ToString::to_string));
+        .filter_map(|event| Some(scene.fault(event)?.target().to_string()));
     let links = links.collect::<Vec<_>>().join(words::LISTED.get(scene.lang));
     let words = format!(" {glyph} {}{}{links} ", fault::done(scene.lang, first), scene.lang.colon());
     let style = scene.style(Role::Danger);
