@@ -22,6 +22,7 @@ pub struct Timer {
     pub actor: ActorId,
     pub at: LessonTime,
     /// Whether the wait is one inside a server, which then ends the actor's command.
+    #[serde(default)]
     pub in_server: bool,
 }
 
@@ -32,6 +33,7 @@ pub struct ActorOutlook {
     /// Why it cannot move now; `None` if it can.
     pub blocked: Option<Blocked>,
     /// Whether its program, a user's own, has never connected to a server.
+    #[serde(default)]
     pub unconnected: bool,
 }
 

@@ -1,7 +1,12 @@
 //! The protocols between programs and servers, by the server's product: where a message ends, what it asks
 //! for, what passes without a turn, and which request a reply answers.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use sha1::{Digest, Sha1};
 
 use super::connection::{RequestInfo, Unanswered};
 use crate::{
@@ -42,6 +47,8 @@ const ABOUT_ABILITIES: [&str; 2] = ["CLIENT", "COMMAND"];
 const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
 /// The most characters of a script that are shown.
 const LONGEST_SCRIPT: usize = 40;
+/// The most scripts of a program whose names are remembered.
+const MOST_SCRIPTS: usize = 1000;
 /// The most characters of one word of a request that are shown.
 const LONGEST_WORD: usize = 400;
 /// The same for a word of binary data, such as a pickled object, of which nobody can read more.
@@ -66,6 +73,7 @@ pub(super) enum Dialect {
         reply: Scan,
         /// The number of its subscriptions.
         listens: Subscriptions,
+        scripts: Scripts,
     },
     Zookeeper {
         passes: Arc<[String]>,
@@ -115,7 +123,7 @@ pub(super) enum Sent {
 }
 
 impl Dialect {
-    pub(super) fn of(product: Product, passes: &Arc<[String]>) -> Self {
+    pub(super) fn of(product: Product, passes: &Arc<[String]>, scripts: &Scripts) -> Self {
         let passes = Arc::clone(passes);
         match product {
             Product::Zookeeper => Self::Zookeeper { passes, greeted: (false, false) },
@@ -124,6 +132,7 @@ impl Dialect {
                 request: Scan::new(LONGEST_REQUEST),
                 reply: Scan::new(LONGEST_ANSWER),
                 listens: Subscriptions::default(),
+                scripts: Arc::clone(scripts),
             },
         }
     }
@@ -132,12 +141,12 @@ impl Dialect {
     /// incomplete.
     pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<RequestInfo>)>, Text> {
         match self {
-            Self::Redis { passes, request, .. } => {
+            Self::Redis { passes, request, scripts, .. } => {
                 let Some((end, words)) = frames::request(request, bytes)? else {
                     return Ok(None);
                 };
                 *request = Scan::new(LONGEST_REQUEST);
-                Ok(Some((end, redis(words, passes)?)))
+                Ok(Some((end, redis(words, passes, scripts)?)))
             }
             Self::Zookeeper { passes, greeted: (asked, _) } => {
                 let Some(end) = jute::end(bytes, LONGEST_REQUEST)? else { return Ok(None) };
@@ -228,7 +237,11 @@ impl Dialect {
 }
 
 /// Interprets a request of the Redis protocol. Returns `None` if the request is empty.
-fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<RequestInfo>, Unreadable> {
+fn redis(
+    words: Vec<String>,
+    passes: &[String],
+    scripts: &Scripts,
+) -> Result<Option<RequestInfo>, Unreadable> {
     let Some(name) = words.first().map(|word| word.to_ascii_uppercase()) else { return Ok(None) };
     let is = |command: &str, part: &str| {
         name == command && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(part))
@@ -243,7 +256,7 @@ fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<RequestInfo>, U
     let confirmations = if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 };
     let calls = SCRIPTS.contains(&name.as_str());
     let database = words.get(1).filter(|number| name == "SELECT" && *number != "0").cloned();
-    let command = (!passes).then(|| shown(words));
+    let command = (!passes).then(|| shown(words, scripts));
     let passes = Some(name).filter(|name| passes && !ABOUT_ABILITIES.contains(&name.as_str()));
     Ok(Some(RequestInfo { command, number: None, calls, confirmations, database, passes }))
 }
@@ -287,21 +300,41 @@ fn first_statement(text: &str) -> &str {
     if rest.is_empty() { text } else { rest }
 }
 
-/// A request as it is shown: scripts by the beginning of their hash or text, long words shortened.
-fn shown(mut words: Vec<String>) -> Command {
-    words.iter_mut().for_each(shorten);
+/// The names by which a program's scripts are shown, by their hash: a library that sends a script's text first and its
+/// hash later has one script, and so one name.
+pub(super) type Scripts = Arc<Mutex<BTreeMap<String, String>>>;
+
+/// A script by the beginning of its hash or text, whichever the program has sent first.
+fn script_name(script: &str, known: &Scripts) -> String {
+    let is_hash = script.len() == 40 && script.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hash =
+        if is_hash { script.to_ascii_lowercase() } else { format!("{:x}", Sha1::digest(script.as_bytes())) };
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(name) = known.get(&hash) {
+        return name.clone();
+    }
+    let name = if is_hash {
+        format!("{}…", &script[..8])
+    } else {
+        let first = first_statement(script).lines().next().unwrap_or_default().trim_end();
+        first.chars().take(LONGEST_SCRIPT).collect()
+    };
+    if known.len() < MOST_SCRIPTS {
+        known.insert(hash, name.clone());
+    }
+    name
+}
+
+/// A request as it is shown: scripts by their names, long words shortened.
+fn shown(mut words: Vec<String>, scripts: &Scripts) -> Command {
     let is_script = words.first().is_some_and(|word| SCRIPTS.contains(&word.to_ascii_uppercase().as_str()));
     let keys = words.get(2).and_then(|number| number.parse::<usize>().ok());
-    if let (true, Some(keys)) = (is_script, keys)
-        && keys <= words.len() - 3
-    {
+    let keys = keys.filter(|keys| is_script && *keys <= words.len() - 3);
+    let name = keys.map(|_| script_name(&words[1], scripts));
+    words.iter_mut().for_each(shorten);
+    if let (Some(name), Some(keys)) = (name, keys) {
         let mut rest = words.split_off(3);
         let args = rest.split_off(keys);
-        let text = words.swap_remove(1);
-        let first = first_statement(&text).lines().next().unwrap_or_default().trim_end();
-        let is_hash = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let name =
-            if is_hash { format!("{}…", &text[..8]) } else { first.chars().take(LONGEST_SCRIPT).collect() };
         return Command::Script { name, keys: rest, args };
     }
     Command::Redis(words)
@@ -325,11 +358,32 @@ mod tests {
     }
 
     #[test]
+    fn a_script_has_one_name_whether_its_text_or_its_hash_is_sent() {
+        let name = |scripts: &Scripts, script: &str| {
+            let words = ["EVAL", script, "1", "lock", "a"].map(str::to_owned).to_vec();
+            let Command::Script { name, keys, args } = shown(words, scripts) else { panic!("{script}") };
+            assert_eq!((keys, args), (vec!["lock".to_owned()], vec!["a".to_owned()]));
+            name
+        };
+        // SHA-1 of the text.
+        let (text, hash) = ("return 1", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+        let scripts = Scripts::default();
+        assert_eq!([name(&scripts, text), name(&scripts, hash)], ["return 1", "return 1"]);
+        let scripts = Scripts::default();
+        assert_eq!([name(&scripts, hash), name(&scripts, text)], ["e0e1f9fa…", "e0e1f9fa…"]);
+        let commented = format!("--[[{}]]\nreturn 2", " long".repeat(200));
+        assert_eq!(name(&scripts, &commented), "return 2", "a comment longer than what is shown of a word");
+    }
+
+    #[test]
     fn binary_data_is_truncated() {
         let text = "{\n\t\"lock\": 1}".repeat(20);
         for (word, shown_chars) in [(text.as_str(), text.chars().count()), (&"\0x".repeat(50), LONGEST_DATA)]
         {
-            let Command::Redis(words) = shown(vec!["SET".to_owned(), word.to_owned()]) else { panic!() };
+            let Command::Redis(words) = shown(vec!["SET".to_owned(), word.to_owned()], &Scripts::default())
+            else {
+                panic!()
+            };
             assert!(words[1].starts_with(&word[..shown_chars]), "{}", words[1]);
             assert_eq!(words[1].contains("60 bytes more"), shown_chars == LONGEST_DATA, "{}", words[1]);
         }
@@ -338,7 +392,7 @@ mod tests {
     #[test]
     fn replies_are_no_messages_after_unsubscribing() {
         let passes = housekeeping(Product::Redis);
-        let mut dialect = Dialect::of(Product::Redis, &passes);
+        let mut dialect = Dialect::of(Product::Redis, &passes, &Scripts::default());
         let mut unanswered = VecDeque::new();
         let mut exchange = |request: &[u8], answer: &[u8]| {
             let (_, asked) = dialect.request(request).expect("a request").expect("a whole one");

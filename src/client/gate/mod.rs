@@ -34,7 +34,7 @@ mod task;
 
 use self::{
     connection::{Connection, GateParts},
-    dialect::Dialect,
+    dialect::{Dialect, Scripts},
     errors::ErrorLog,
     task::GateTask,
 };
@@ -148,6 +148,7 @@ impl Gate {
             in_order: 0,
             product: program.product,
             passes: program.passes.map_or_else(|| dialect::housekeeping(program.product), Arc::from),
+            scripts: Scripts::default(),
             session: None,
             output: Arc::new(output),
             line: Vec::new(),
@@ -245,6 +246,7 @@ struct Inner {
     product: Product,
     /// The commands that pass without a turn.
     passes: Arc<[String]>,
+    scripts: Scripts,
     session: Option<i64>,
     output: Arc<pipe::Receiver>,
     /// The incomplete line that the program is printing.
@@ -347,7 +349,7 @@ impl Inner {
     fn connected(&mut self, id: u64, to: usize, program: TcpStream, server: io::Result<Passage>) -> bool {
         self.servers[to].connecting -= 1;
         let Ok(server) = server else { return false };
-        let dialect = Dialect::of(self.product, &self.passes);
+        let dialect = Dialect::of(self.product, &self.passes, &self.scripts);
         self.connections.insert(id, Connection::new(to, program, server, dialect));
         true
     }

@@ -12,6 +12,9 @@ const DIGITS: usize = 16;
 const DECIMALS: usize = 14;
 const BASE_36: usize = 8;
 
+/// The fewest bytes of a word that are no text and make it a random value.
+const NO_TEXT: usize = 4;
+
 /// The random values that have occurred in one run, in the order of their first occurrence.
 #[derive(Debug, Default)]
 pub(crate) struct RandomValues(Vec<String>);
@@ -19,17 +22,30 @@ pub(crate) struct RandomValues(Vec<String>);
 impl RandomValues {
     /// A text with each random value replaced by the number of its first occurrence.
     pub(crate) fn without_random(&mut self, text: &str) -> String {
-        let (mut out, mut word) = (String::new(), String::new());
+        let (mut out, mut rest) = (String::new(), text);
+        while !rest.is_empty() {
+            let (word, after) = rest.split_at(word_end(rest));
+            if is_binary(word) {
+                self.push_random(essence(word), &mut out);
+            } else {
+                self.push_text(word, &mut out);
+            }
+            rest = after;
+        }
+        out
+    }
+
+    fn push_text(&mut self, text: &str, out: &mut String) {
+        let mut word = String::new();
         for c in text.chars().map(Some).chain([None]) {
             match c {
                 Some(c) if c.is_ascii_alphanumeric() || "+/=_-".contains(c) => word.push(c),
                 c => {
-                    self.push_word(mem::take(&mut word), &mut out);
+                    self.push_word(mem::take(&mut word), out);
                     out.extend(c);
                 }
             }
         }
-        out
     }
 
     fn push_word(&mut self, word: String, out: &mut String) {
@@ -90,6 +106,39 @@ fn is_base64(word: &str) -> bool {
     word.len() >= DIGITS && has(0) && has(1) && 3 * changes >= word.len() && !is_path
 }
 
+/// Where the first word of a text ends, with its quotes if it has any; a space is a word of its own.
+fn word_end(text: &str) -> usize {
+    let Some(quoted) = text.strip_prefix('"') else {
+        return text.find(' ').unwrap_or(text.len()).max(1);
+    };
+    let mut escaped = false;
+    let end = quoted.find(|c: char| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
+}
+
+/// Whether a word has bytes that are no text, as random bytes have.
+fn is_binary(word: &str) -> bool {
+    word.matches(char::REPLACEMENT_CHARACTER).count() >= NO_TEXT
+}
+
+/// What tells one random binary word from another, whether it is quoted or not.
+fn essence(word: &str) -> String {
+    let (mut out, quoted) = (String::new(), word.starts_with('"'));
+    let mut chars = word.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' && quoted && chars.next() == Some('u') {
+            chars.by_ref().find(|c| *c == '}');
+        } else if c.is_ascii_alphanumeric() || c == char::REPLACEMENT_CHARACTER {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Whether a text ends with the `0.` with which a fraction begins.
 fn follows_zero(text: &str) -> bool {
     let before = text.strip_suffix("0.");
@@ -142,6 +191,20 @@ mod tests {
         }
         for other in ["0.1", "0.30000001", "v0.acquired", "lock-0.a1", "17.5507730691843731"] {
             assert_eq!(drawn.without_random(other), other);
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_the_same_value_with_quotes_and_without() {
+        let mut drawn = RandomValues::default();
+        let bytes = "\u{fffd}a\u{1}\u{fffd}\u{fffd}b\u{fffd}";
+        let quoted = format!("{bytes:?}");
+        assert_eq!(drawn.without_random(&format!("SET lock {bytes} NX")), "SET lock (random 1) NX");
+        assert_eq!(drawn.without_random(&format!("EVAL x 1 lock {quoted}")), "EVAL x 1 lock (random 1)");
+        let spaced = format!("{:?}", format!("{bytes} \"c"));
+        assert_eq!(drawn.without_random(&format!("SET lock {spaced} NX")), "SET lock (random 2) NX");
+        for text in ["SET k \"a \\\"b\" 中文", "\"", " ", "naïve \u{fffd}", "\"a\\"] {
+            assert_eq!(drawn.without_random(text), text);
         }
     }
 
