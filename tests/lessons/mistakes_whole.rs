@@ -16,6 +16,8 @@ const BOTH: &str = include_str!("mistakes/whole/both.yaml");
 const MAJORITY: &str = include_str!("mistakes/whole/majority.yaml");
 const PROGRAM: &str = include_str!("mistakes/whole/program.yaml");
 const THREADS: &str = include_str!("mistakes/whole/threads.yaml");
+const KEYS: &str = include_str!("mistakes/whole/keys.yaml");
+const BOOKING: &str = include_str!("mistakes/whole/booking.yaml");
 
 #[rustfmt::skip]
 const MISTAKES: &[(&str, &[Change])] = &[
@@ -115,6 +117,8 @@ const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
     (ETCD, &[("with: { id: 11 }", "with: { id: 10 }"), ("pass: 2s", "pass: 6s")]),
     (ETCD, &[("with: { id: 11 }", "with: { id: 10 }"), ("${ttl} ${id}\" }", "${ttl} ${id}\", allow: [LeaseExists] }")]),
     (BOTH, &[("sold == 2", "value('lock') is none")]),
+    (KEYS, &[]),
+    (BOOKING, &[]),
     (THREADS, &[("minutes: 4", "minutes: 4\nnotes: { en: \"Play `lives-on`, then `read-write-lock`.\", zh: \"先放 `lives-on`。\" }")]),
 ];
 
