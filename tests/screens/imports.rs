@@ -28,7 +28,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("program", "client clock lesson log text"),
     ("run/session", "client clock lab lesson log printable program random text verdict"),
     ("run/race", "clock lab lesson log program run/session text world"),
-    ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),
+    ("run/explore", "client clock lab lesson log program random run/race run/session text verdict world"),
     ("run", "bench lab lesson log recording run/explore run/race run/session text verdict"),
     ("ui/theme", "clock log printable text"),
     ("ui/keys", "text ui/theme"),

@@ -1,6 +1,6 @@
 //! One server's lane: who really held a lock, according to the server's own state.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
     clock::LessonTime,
@@ -263,68 +263,7 @@ impl Truth {
         let changes = self.standing.observe(observed);
         self.changes.extend(changes.into_iter().map(|change| (x, event, change)));
         self.revive((x, event));
-        let mut values: Vec<&str> = Vec::new();
-        let unowned = observed.unowned();
-        let held: BTreeMap<String, Vec<Holder>> = match observed {
-            Observed::Redis(space) => {
-                let shown = space.keys.iter().filter_map(|(name, key)| {
-                    let tokens = key.value.holders().into_iter().map(Token::of);
-                    if is_lock_key(name, key) && !counts(name, key) {
-                        let holder = |token| self.holder(log, event, name, token);
-                        let mut holders: Vec<Holder> = tokens.map(holder).collect();
-                        if holders.is_empty() {
-                            holders.push(Holder::nobody(Token::default()));
-                        }
-                        return Some((name.clone(), holders));
-                    }
-                    if key.expires_at.is_none() {
-                        values.push(name);
-                    }
-                    let is_text = matches!(key.value, KeyValue::String(_));
-                    is_text.then(|| (name.clone(), tokens.map(Holder::nobody).collect()))
-                });
-                shown.collect()
-            }
-            Observed::Mariadb(tables) => {
-                let shown = tables.rows.iter().map(|(name, row)| {
-                    if row.owner.is_none() {
-                        values.push(name);
-                    }
-                    let token = Token { holder: Entry::Row(row).text().into_owned(), times: None };
-                    let first = Holder { owner: row.owner.map(Owner::Session), token, since: None };
-                    let others = row.sharing.iter().map(|session| {
-                        let owner = Some(Owner::Session(*session));
-                        Holder { owner, token: Token::default(), since: None }
-                    });
-                    (name.clone(), std::iter::once(first).chain(others).collect())
-                });
-                shown.collect()
-            }
-            other => {
-                // An entry without a session belongs to the actor that wrote it, like a key of Redis.
-                let (written, plain): (Vec<_>, Vec<_>) =
-                    unowned.iter().partition(|(lock, _)| is_lock_name(lock));
-                values.extend(plain.iter().map(|(name, _)| name.as_str()));
-                let plain = plain.into_iter().map(|(name, value)| {
-                    let token = Token { holder: (*value).to_owned(), times: None };
-                    (name.clone(), vec![Holder::nobody(token)])
-                });
-                let written = written.into_iter().filter_map(|(lock, value)| {
-                    let token = Token { holder: (*value).to_owned(), times: None };
-                    let holder = self.holder(log, event, lock, token);
-                    holder.owner.is_some().then(|| (lock.clone(), vec![holder]))
-                });
-                let owned = other.owned().into_iter().map(|(lock, session)| {
-                    let creator = sessions.get(&session);
-                    let since = creator.and_then(|creator| created(log, event, *creator, &lock));
-                    // A node that was seen before did not get its turn by being created.
-                    let since = since.filter(|reply| *reply > self.observed.1);
-                    let owner = Some(Owner::Session(session));
-                    (lock, vec![Holder { owner, token: Token::default(), since }])
-                });
-                plain.chain(written).chain(owned).collect()
-            }
-        };
+        let (held, values) = self.contents(log, event, sessions, observed);
         // The writer holds the lock from the reply on, even if the server was observed much later.
         let replied = |holders: &[Holder]| holders.iter().filter_map(|holder| holder.since).max();
         let (seen, looked) = self.observed;
@@ -343,13 +282,13 @@ impl Truth {
                 span.holders().eq(now)
             };
             if !holders.is_some_and(is_same) {
-                let changed = holders.map_or(x, |holders| begins(holders));
+                let next = holders.map_or(x, |holders| begins(holders));
                 let ran_out = self.leases.get(&span.lock).and_then(|leases| {
                     let last = leases.iter().rev().find(|lease| lease.event < event)?;
                     column_of(log, &columns[looked..=event], looked, last.to)
                 });
                 // The column in which it ends is still its own.
-                let ends = ran_out.map_or(changed, |end| end.saturating_add(1).min(changed));
+                let ends = ran_out.map_or(next, |end| end.saturating_add(1).min(next));
                 span.to = Some((ends.max(span.from.0), event));
             }
         }
@@ -358,7 +297,7 @@ impl Truth {
             if self.spans.iter().rev().any(|span| span.to.is_none() && span.lock == lock) {
                 continue;
             }
-            let about = if values.contains(&lock.as_str()) { About::Value } else { About::Lock };
+            let about = if values.contains(&lock) { About::Value } else { About::Lock };
             // A table may have many rows; only rows that are locked or change get a line.
             let stands = about == About::Value && matches!(observed, Observed::Mariadb(_));
             let stands = stands && !self.spans.iter().any(|span| span.lock == lock);
@@ -374,6 +313,75 @@ impl Truth {
         new.sort_by_key(|span| span.from);
         self.spans.extend(new);
         self.observed = (x, event);
+    }
+
+    /// The locks and values that the server holds, with their holders, and which of them are values.
+    fn contents(
+        &self,
+        log: &Log,
+        event: usize,
+        sessions: &HashMap<i64, ActorId>,
+        observed: &Observed,
+    ) -> (BTreeMap<String, Vec<Holder>>, BTreeSet<String>) {
+        let mut values: BTreeSet<String> = BTreeSet::new();
+        let held: BTreeMap<String, Vec<Holder>> = match observed {
+            Observed::Redis(space) => {
+                let shown = space.keys.iter().filter_map(|(name, key)| {
+                    let tokens = key.value.holders().into_iter().map(Token::of);
+                    if is_lock_key(name, key) && !counts(name, key) {
+                        let holder = |token| self.holder(log, event, name, token);
+                        let mut holders: Vec<Holder> = tokens.map(holder).collect();
+                        if holders.is_empty() {
+                            holders.push(Holder::nobody(Token::default()));
+                        }
+                        return Some((name.clone(), holders));
+                    }
+                    if key.expires_at.is_none() {
+                        values.insert(name.clone());
+                    }
+                    let is_text = matches!(key.value, KeyValue::String(_));
+                    is_text.then(|| (name.clone(), tokens.map(Holder::nobody).collect()))
+                });
+                shown.collect()
+            }
+            Observed::Mariadb(tables) => {
+                let shown = tables.rows.iter().map(|(name, row)| {
+                    if row.owner.is_none() {
+                        values.insert(name.clone());
+                    }
+                    let token = Token { holder: Entry::Row(row).text().into_owned(), times: None };
+                    let first = Holder { owner: row.owner.map(Owner::Session), token, since: None };
+                    let others = row.sharing.iter().map(|session| {
+                        let owner = Some(Owner::Session(*session));
+                        Holder { owner, token: Token::default(), since: None }
+                    });
+                    (name.clone(), std::iter::once(first).chain(others).collect())
+                });
+                shown.collect()
+            }
+            other => {
+                // An entry without a session belongs to the actor that wrote it, like a key of Redis.
+                let unowned = other.unowned().into_iter().filter_map(|(name, value)| {
+                    let token = Token { holder: value.to_owned(), times: None };
+                    if !is_lock_name(&name) {
+                        values.insert(name.clone());
+                        return Some((name, vec![Holder::nobody(token)]));
+                    }
+                    let holder = self.holder(log, event, &name, token);
+                    holder.owner.is_some().then(|| (name, vec![holder]))
+                });
+                let owned = other.owned().into_iter().map(|(lock, session)| {
+                    let creator = sessions.get(&session);
+                    let since = creator.and_then(|creator| created(log, event, *creator, &lock));
+                    // A node that was seen before did not get its turn by being created.
+                    let since = since.filter(|reply| *reply > self.observed.1);
+                    let owner = Some(Owner::Session(session));
+                    (lock, vec![Holder { owner, token: Token::default(), since }])
+                });
+                unowned.chain(owned).collect()
+            }
+        };
+        (held, values)
     }
 
     fn renew(&mut self, name: &str, key: &KeyState, event: usize, from: LessonTime) {
