@@ -122,7 +122,7 @@ impl Lab {
 }
 
 /// Observes a server, and retries as long as it is silent because something outside Lockstep has stopped it:
-/// [`ProcessHealth`] reports that to the waiting tasks, which may continue when the server does.
+/// `ProcessHealth` reports that to the waiting tasks, which may continue when the server does.
 async fn retry_while_stopped<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
 where
     F: Future<Output = Result<T, ObserveError>>,
