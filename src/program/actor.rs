@@ -33,14 +33,14 @@ pub(crate) struct Actor {
     unanswered: Vec<Arc<PlannedOperation>>,
     /// When the first wait of an attached program ends, as far as is known.
     timer: Option<LessonTime>,
-    conduct: Conduct,
+    activity: Activity,
     /// The locks for which the latest belief that an attached program printed is not "nothing".
     believed_locks: BTreeSet<String>,
 }
 
 /// What is known of an attached program beside what it asks and until when it waits.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Conduct {
+pub(crate) struct Activity {
     /// Whether it was still at work when it was not waited for any longer.
     pub(crate) busy: bool,
     /// Whether it has ever connected to a server.
@@ -145,7 +145,7 @@ impl Actor {
             notifications: VecDeque::new(),
             unanswered: Vec::new(),
             timer: None,
-            conduct: Conduct::default(),
+            activity: Activity::default(),
             believed_locks: BTreeSet::new(),
         }
     }
@@ -431,13 +431,13 @@ impl Actor {
         }
     }
 
-    pub(crate) fn found(&mut self, conduct: Conduct) {
-        self.conduct = conduct;
+    pub(crate) fn set_activity(&mut self, activity: Activity) {
+        self.activity = activity;
     }
 
     /// What is known of an attached program; `None` for a program of Lockstep's own.
-    pub(crate) fn conduct(&self) -> Option<Conduct> {
-        self.program().outside.then_some(self.conduct)
+    pub(crate) fn activity(&self) -> Option<Activity> {
+        self.program().outside.then_some(self.activity)
     }
 
     /// Whether an attached program may still act by itself, without a reply or the passing of time.

@@ -17,7 +17,7 @@ use crate::{
             zookeeper::{RECONNECTED, SUSPENDED},
         },
     },
-    program::{Actors, Cause, Conduct, Failure, Notification, Output, SESSION, State},
+    program::{Activity, Actors, Cause, Failure, Notification, Output, SESSION, State},
     text::{Text, Words, both},
 };
 
@@ -240,7 +240,7 @@ impl Director {
                 .map(drop),
             Arrived::Response(_, Response::Rests { actor, asks, until, ended, busy, connected }) => self
                 .step_actors(path, |actors, output| {
-                    actors[actor].found(Conduct { busy, connected });
+                    actors[actor].set_activity(Activity { busy, connected });
                     actors[actor].rests(asks, until, ended, output);
                     Ok(())
                 })

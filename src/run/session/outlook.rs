@@ -86,11 +86,11 @@ impl Director {
             State::Waiting { until, .. } => Some(Blocked::Waits { until: *until }),
             State::Outside { .. } => Some(match actor.waits_until() {
                 Some(until) => Blocked::Waits { until },
-                None if actor.conduct().is_some_and(|conduct| conduct.busy) => Blocked::Computes,
+                None if actor.activity().is_some_and(|activity| activity.busy) => Blocked::Computes,
                 None => Blocked::Busy,
             }),
         };
-        let unconnected = actor.conduct().is_some_and(|conduct| !conduct.connected);
+        let unconnected = actor.activity().is_some_and(|activity| !activity.connected);
         ActorOutlook { next, blocked, unconnected }
     }
 
