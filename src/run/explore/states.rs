@@ -199,14 +199,21 @@ pub(crate) struct Graph {
     pub(crate) ends: Vec<End>,
 }
 
-/// Expands all states, or as many as time and memory allow. Returns the findings, and whether they are
-/// complete.
-pub(crate) fn search(
+/// A graph whose orders have not been counted yet.
+pub(crate) struct Expanded {
+    graph: Graph,
+    /// Whether all states were expanded.
+    complete: bool,
+    bytes: usize,
+}
+
+/// Expands all states, or as many as time and memory allow.
+pub(crate) fn expand(
     space: &mut impl StateSpace,
     bounds: &Bounds,
     began: Instant,
     report: &mut impl FnMut(&Progress) -> Flow,
-) -> Result<(Found, bool), ExploreError> {
+) -> Result<Expanded, ExploreError> {
     let mut graph = Graph {
         states: States::of(&space.initial()?),
         edges: Vec::new(),
@@ -218,8 +225,16 @@ pub(crate) fn search(
     let mut memory = Memory::new();
     let complete = graph.expand_all(space, bounds, (began, &mut memory), report)?;
     let bytes = memory.taken(graph.bytes() + space.bytes(), graph.counting_bytes());
-    let found = graph.count_orders(space, complete)?;
-    Ok((Found { bytes: bytes as u64, full: !complete && bytes > Memory::MOST, ..found }, complete))
+    Ok(Expanded { graph, complete, bytes })
+}
+
+impl Expanded {
+    /// Returns the findings, and whether they are complete.
+    pub(crate) fn count(self, space: &mut impl StateSpace) -> Result<(Found, bool), ExploreError> {
+        let Self { graph, complete, bytes } = self;
+        let found = graph.count_orders(space, complete)?;
+        Ok((Found { bytes: bytes as u64, full: !complete && bytes > Memory::MOST, ..found }, complete))
+    }
 }
 
 impl Graph {

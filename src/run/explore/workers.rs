@@ -39,8 +39,10 @@ const HOPELESS: f64 = 1_000.0;
 const DESCENTS_WITH_PROCESSES: u32 = 1;
 /// How often progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// How long a step may take to finish once the search is to stop.
+/// How long a step may take to finish once the search is to stop: at least this long, and this part of the time of the
+/// search so far, a fiftieth of which is for counting.
 const GRACE: Duration = Duration::from_millis(300);
+const GRACE_PART: u32 = 20;
 /// The shortest and longest limits of the time for finding last chances; between them, it is that of the
 /// search.
 const LAST_CHANCES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(20));
@@ -127,6 +129,7 @@ async fn run_supervised<G: OnServers>(
     let began = Instant::now();
     let stop = StopOnDrop(Arc::default());
     let progress = Arc::new(Mutex::new(Progress::default()));
+    let counting = Arc::new(AtomicBool::new(false));
     let mut trackers: Vec<_> =
         explorers.iter().map(|explorer| (explorer.lab().health(), ProblemTracker::default())).collect();
     // A thread that waits for a reply is unblocked only by the end of its server.
@@ -137,6 +140,7 @@ async fn run_supervised<G: OnServers>(
         bounds: bounds.clone(),
         descents,
         began,
+        counting: Arc::clone(&counting),
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let thread = thread::Builder::new().name("explore".to_owned()).stack_size(STACK);
@@ -168,11 +172,15 @@ async fn run_supervised<G: OnServers>(
                     asked.get_or_insert_with(Instant::now);
                 }
                 let Some(asked) = asked else { continue };
+                let grace = GRACE.max((asked - began) / GRACE_PART);
                 stop.0.store(true, Ordering::Release);
-                if asked.elapsed() >= GRACE {
+                if counting.load(Ordering::Acquire) && problem.is_none() {
+                    continue;
+                }
+                if asked.elapsed() >= grace {
                     unblockers.drain(..).for_each(|unblock| unblock());
                 }
-                if asked.elapsed() >= 4 * GRACE {
+                if asked.elapsed() >= 4 * grace {
                     break (Err(RunError::Cancelled.into()), Vec::new());
                 }
             }
@@ -197,6 +205,9 @@ struct Work {
     bounds: Bounds,
     descents: u32,
     began: Instant,
+    /// Whether nothing is left but to count what was found: that ends by itself, and a search that was stopped is
+    /// reported with it.
+    counting: Arc<AtomicBool>,
 }
 
 impl Work {
@@ -242,7 +253,10 @@ impl Work {
             self.stop_at_first(!progress.shortest_of.is_empty());
             if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let found = states::search(&mut space, &self.bounds, self.began, &mut report);
+        let found = states::expand(&mut space, &self.bounds, self.began, &mut report).and_then(|expanded| {
+            self.counting.store(true, Ordering::Release);
+            expanded.count(&mut space)
+        });
         drop(space);
         let found = found.and_then(|(mut found, complete)| {
             if self.bounds.graph && complete && found.states <= MOST_STATES as u64 {
