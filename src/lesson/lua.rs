@@ -79,7 +79,7 @@ const MEMBERS: [&str; 24] = [
     "register_function",
 ];
 
-const KEYWORDS: [&str; 21] = [
+pub(crate) const KEYWORDS: [&str; 21] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
     "not", "or", "repeat", "return", "then", "true", "until", "while",
 ];

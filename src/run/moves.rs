@@ -82,17 +82,14 @@ fn describe_one(one: &str, lang: Lang) -> String {
     }
 }
 
-/// The Chinese names of faults ([`crate::log::Fault`]) in a list of moves.
-const FAULTS_ZH: [(&str, &str); 10] = [
+/// The Chinese names of the faults ([`crate::log::Fault`]) that an order may contain.
+const FAULTS_ZH: [(&str, &str); 7] = [
     ("crash", "杀掉"),
     ("freeze", "冻结"),
     ("thaw", "恢复"),
-    ("kill", "杀掉"),
     ("restart", "重启"),
     ("skew", "拨动时钟"),
     ("cut", "切断"),
-    ("hold", "挂起"),
-    ("delay", "延迟"),
     ("release", "恢复"),
 ];
 

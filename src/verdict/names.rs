@@ -209,7 +209,7 @@ impl Facts {
                 (None, Some(Entry::Row(row))) => json_value(&row.value()),
                 (None, Some(Entry::Pair(pair))) => pair.value.as_str().into(),
                 (None, Some(Entry::Node(node))) => node.data.as_str().into(),
-                _ => Value::from(()),
+                (None, Some(Entry::Key(_) | Entry::File(_)) | None) => Value::from(()),
             },
             "exists" => (state.is_some() || (server.is_none() && self.entry(key).is_some())).into(),
             // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.

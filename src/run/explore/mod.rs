@@ -8,20 +8,20 @@
 //! | `recurrence.rs` | states that recur: whether orders that were cut could still end |
 //! | `search.rs` | the search by orders, depth first, one order of each trace: for states that cannot be restored |
 //! | `trace.rs` | equivalent orders: how many, and the first of them |
-//! | `descents.rs` | orders drawn at random, until one breaks something |
+//! | `random_orders.rs` | orders drawn at random, until one breaks something |
 //! | `workers.rs` | several searches at once |
 //! | `growth.rs`, `memory.rs` | how the states grow, and how much memory they take |
 //! | `graph.rs` | all states of a small search, to be walked through |
 //! | `progress.rs` | the progress of a search |
 //! | `results.rs` | the findings, in the lesson's terms |
 
-pub(crate) mod descents;
 pub(crate) mod execution;
 pub(crate) mod explorer;
 pub(crate) mod graph;
 pub(crate) mod growth;
 pub(crate) mod memory;
 pub(crate) mod progress;
+pub(crate) mod random_orders;
 pub(crate) mod recurrence;
 pub(crate) mod results;
 pub(crate) mod search;

@@ -13,7 +13,8 @@ use std::{
 };
 
 use super::{
-    Bounds, ExploreError, Failing, MOST_MOVES, MOST_STATES, MayFail, Pick, Progress, Unavoidable, descents,
+    Bounds, ExploreError, Failing, MOST_MOVES, MOST_STATES, MayFail, Pick, Progress, Unavoidable,
+    random_orders,
     search::{self, End, Found, Subtree},
     states,
 };
@@ -214,7 +215,7 @@ impl Work {
     /// Does everything that blocks. Returns the explorers, so that their servers can be shut down.
     fn all<G: OnServers>(&self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
         if self.bounds.first {
-            match descents::first_breach(&mut explorers[0], descents::DRAWN, &|| self.stopped()) {
+            match random_orders::first_breach(&mut explorers[0], random_orders::DRAWN, &|| self.stopped()) {
                 Ok(Some(found)) => return (Ok((found, false)), explorers),
                 Ok(None) => {}
                 Err(_) if self.stopped() => return (Ok((Found::default(), false)), explorers),

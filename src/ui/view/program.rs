@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use super::{LessonView, paragraph, prelude::*};
 use crate::{
-    lesson::plan::listing::{Listing, ListingLine as Statement, Tone},
+    lesson::{
+        lua,
+        plan::listing::{Listing, ListingLine as Statement, Tone},
+    },
     ui::state::programs::Place,
     world::Life,
 };
@@ -17,10 +20,6 @@ const MARGIN: usize = 5;
 const SCRIPT: usize = 24;
 /// The maximum number of clients whose values are shown beside a line.
 const VALUES: usize = 4;
-const LUA: [&str; 21] = [
-    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
-    "not", "or", "repeat", "return", "then", "true", "until", "while",
-];
 
 /// The contents of the pane.
 pub(crate) struct ProgramLines {
@@ -303,7 +302,7 @@ fn lua(scene: &Scene<'_>, row: &str) -> Vec<Span<'static>> {
                 let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
                 let word = &rest[..end];
                 let role = match word {
-                    word if LUA.contains(&word) => Role::Accent,
+                    word if lua::KEYWORDS.contains(&word) => Role::Accent,
                     word if word.starts_with("redis.") => Role::Code,
                     "KEYS" | "ARGV" => Role::Fresh,
                     _ => Role::Text,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::asked_time;
+use super::time_command;
 use crate::{
     clock::Rate,
     lab::LabOptions,
@@ -119,7 +119,7 @@ impl Racer {
         }
         self.director.leap = leap(&self.scenario);
         // During the search, `TIME` is answered as if an order began with a whole second.
-        if asked_time::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
+        if time_command::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
             self.director.clock.set_rate(Rate::PAUSED)?;
             self.director.clock.jump_to_second()?;
         }

@@ -1,7 +1,6 @@
 //! Carries out orders of moves: with programs inside Lockstep where that suffices, with client processes as
 //! in a lesson where it does not, and to confirm findings.
 
-pub(crate) mod asked_time;
 pub(crate) mod carry_out;
 pub(crate) mod commands;
 pub(crate) mod in_process;
@@ -18,6 +17,7 @@ pub(crate) mod script;
 pub(crate) mod servers;
 pub(crate) mod state_space;
 pub(crate) mod symmetry;
+pub(crate) mod time_command;
 pub(crate) mod tracked;
 pub(crate) mod trail;
 mod unordered;

@@ -12,10 +12,9 @@ use std::{
 use tokio::runtime::Handle;
 
 use super::{
-    asked_time,
     commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
     keyspace::{self, Interner, Keyspace},
-    replayable,
+    replayable, time_command,
 };
 use crate::{
     client::{Answer, RespConnection, protocol::Wire},
@@ -531,7 +530,7 @@ impl Transacting {
     fn queue_transaction(&mut self, from: &Sender<'_>, ends: bool, fails: bool) -> usize {
         let (wanted, has) = (from.pending, self.transaction.take());
         // `TIME` is answered with the time of the end, so the commands are queued again.
-        let asks_time = wanted.queued.iter().flatten().any(|words| asked_time::asks(words));
+        let asks_time = wanted.queued.iter().flatten().any(|words| time_command::asks(words));
         if has.as_deref() == Some(wanted) && !asks_time {
             return 0;
         }
@@ -548,7 +547,7 @@ impl Transacting {
         if let Some(queued) = &wanted.queued {
             self.resp.push(["MULTI"]);
             for words in queued {
-                self.resp.push(asked_time::with_time(words.clone(), from.at, from.ahead_ms));
+                self.resp.push(time_command::with_time(words.clone(), from.at, from.ahead_ms));
             }
             commands += 1 + queued.len();
         }
@@ -633,7 +632,7 @@ pub(crate) fn words(wire: &Wire) -> Vec<String> {
 }
 
 fn push(resp: &mut RespConnection, wire: &Wire, at: LessonTime, ahead_ms: i64) {
-    resp.push(asked_time::with_time(words(wire), at, ahead_ms));
+    resp.push(time_command::with_time(words(wire), at, ahead_ms));
 }
 
 fn no_answer() -> Reply {

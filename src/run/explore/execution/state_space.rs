@@ -14,13 +14,13 @@ use std::{
 use indexmap::{IndexMap, IndexSet};
 
 use super::{
-    asked_time,
     in_process::{InProcess, Node},
     keyspace::Keyspace,
     one_by_one,
     rules::{ClientState, Tally, operation_name},
     servers::Transactions,
     symmetry::Symmetry,
+    time_command,
     tracked::Tracked,
     trail::Trail,
 };
@@ -147,7 +147,7 @@ impl<'x> CollapsedStates<'x> {
             Symmetry::none(&explorer.scenario)
         };
         let mut live = HashMap::new();
-        let mut asks_the_time = asked_time::is_asked_for(&explorer.scenario);
+        let mut asks_the_time = time_command::is_asked_for(&explorer.scenario);
         for plan in &explorer.scenario.actors {
             let names =
                 live.entry(Arc::as_ptr(&plan.program)).or_insert_with(|| LiveNames::of(&plan.program));
