@@ -1095,3 +1095,20 @@ fn a_lease_is_drawn_as_a_lease_from_its_first_column_on() {
     }
     assert!(seen > 0, "leases are seen");
 }
+
+#[test]
+fn a_long_text_leaves_the_holders_bar_to_its_owner() {
+    let rows = at_step("curator-read-write", "is-anybody-writing", 15, (Lang::En, (80, 24))).rows();
+    for words in ["■ W mine ▓▓", "▲ R2 shared ▓▓"] {
+        assert!(rows.iter().any(|row| row.contains(words)), "{words}: {rows:#?}");
+    }
+    let rows = at_step("curator-read-write", "is-anybody-writing", 15, (Lang::Zh, (80, 24))).rows();
+    assert!(rows.iter().any(|row| row.contains("▲ R2 共享持有 ▓▓")), "{rows:#?}");
+}
+
+#[test]
+fn a_short_bar_has_its_owners_name() {
+    let rows = judged(&log(&scenarios::carried("node-redlock", "long-wait")), (120, 40)).rows();
+    let lane = rows.iter().position(|row| row.starts_with("│✓ B")).expect("the lane of B");
+    assert!(rows[lane..lane + 4].iter().any(|row| row.contains("█ ■ B █")), "{rows:#?}");
+}

@@ -14,6 +14,8 @@ const LOOK_BACK: usize = 400;
 
 /// The minimum columns in which text is begun.
 const SHORTEST_WORDS: usize = 4;
+/// The columns that a tick over the bar of a holder has in any case.
+const NEWEST_WORDS: u16 = 16;
 
 /// The maximum rows of a lane. With one row, ticks are written over the bar; with two, above it; with three, there is
 /// space below it; with more, the bar is thicker, to be visible from the back row of a classroom.
@@ -31,8 +33,8 @@ pub const fn bar_rows(height: u16) -> u16 {
     if height > 3 { height - 2 } else { 1 }
 }
 
-/// The visible ticks: the column of each, and the column before which its text ends.
-fn visible<'a>(scene: &Scene<'a>, plot: &Plot, actor: ActorId) -> Vec<(&'a Mark, u16, u16)> {
+/// The visible ticks of a lane of that height: the column of each, and the column before which its text ends.
+fn visible<'a>(scene: &Scene<'a>, plot: &Plot, (actor, height): (ActorId, u16)) -> Vec<(&'a Mark, u16, u16)> {
     let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else { return Vec::new() };
     let first = lane.marks.partition_point(|mark| mark.x < plot.left);
     let marks = lane.marks[first..]
@@ -46,7 +48,30 @@ fn visible<'a>(scene: &Scene<'a>, plot: &Plot, actor: ActorId) -> Vec<(&'a Mark,
         }
         visible.push((mark, x, plot.area.right()));
     }
+    if height < CLEAR {
+        let bars = lane.bars.iter().rev().skip_while(|bar| bar.from.0 >= plot.right()).take(BEFORE);
+        for bar in bars.filter(|bar| bar.kind.holds() && !bar.hidden) {
+            let Some((from, to)) = plot.stretch(bar.from, bar.to) else { continue };
+            let over = |seen: &&mut (&Mark, u16, u16)| (from + 1..=to).contains(&seen.2);
+            for seen in visible.iter_mut().filter(over) {
+                let whole = u16::try_from(text::width(&words(scene, plot, *seen))).unwrap_or(u16::MAX);
+                let owner = name_columns(scene, actor);
+                // A short text leaves the owner room; a long one gives way.
+                if seen.1.saturating_add(whole).saturating_add(3 + owner) > to {
+                    let is_loud = overlap_spans(scene, plot, bar).next().is_some();
+                    let kept = if is_loud { (to - from) / 2 } else { owner.min((to - from) / 2) };
+                    seen.2 = (to - kept).max(seen.1 + NEWEST_WORDS).min(seen.2);
+                }
+            }
+        }
+    }
     visible
+}
+
+/// The columns in which a bar tells whose it is and what it means.
+fn name_columns(scene: &Scene<'_>, actor: ActorId) -> u16 {
+    let words = text::width(scene.name(actor)) + text::width(words::IN_BAR_SHARED.get(scene.lang)) + 5;
+    u16::try_from(words).unwrap_or(u16::MAX)
 }
 
 fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) -> String {
@@ -61,8 +86,8 @@ fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) ->
 }
 
 /// The event of the tick at a column of the screen in a lane.
-pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Option<usize> {
-    let seen = visible(scene, plot, actor).into_iter().rev().find(|(_, from, _)| *from <= x)?;
+pub fn event_at(scene: &Scene<'_>, plot: &Plot, lane: (ActorId, u16), x: u16) -> Option<usize> {
+    let seen = visible(scene, plot, lane).into_iter().rev().find(|(_, from, _)| *from <= x)?;
     let width = u16::try_from(text::width(&words(scene, plot, seen))).unwrap_or(u16::MAX).saturating_add(2);
     (x < seen.2.min(seen.1.saturating_add(width))).then_some(seen.0.event)
 }
@@ -80,41 +105,28 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
         start -= 1;
         misses = if ended(&lane.bars[start]) { misses + 1 } else { 0 };
     }
-    for bar in &lane.bars[start..end] {
-        if bar.hidden {
-            continue;
-        }
-        draw_bar(scene, plot, (bar, &lane.bars[start..end]), (actor, bar_y, bar_height), buf);
-        if height >= CLEAR && bar.kind != BarKind::Frozen {
-            name_bar(scene, plot, (bar, &lane.bars[start..end]), (actor, bar_y, bar_height), buf);
+    let bars = &lane.bars[start..end];
+    let visible = visible(scene, plot, (actor, height));
+    // In a lane of one row, ticks are written over the bars, whose text goes beside them.
+    let written = visible.iter().filter(|_| height < CLEAR).map(|seen| {
+        let words = u16::try_from(text::width(&words(scene, plot, *seen))).unwrap_or(u16::MAX);
+        (seen.1, seen.1.saturating_add(words).saturating_add(3).min(seen.2))
+    });
+    let written: Vec<(u16, u16)> = written.collect();
+    let place = (actor, bar_y, bar_height);
+    for bar in bars.iter().filter(|bar| !bar.hidden) {
+        draw_bar(scene, plot, (bar, bars), place, buf);
+        if bar.kind != BarKind::Frozen {
+            name_bar(scene, plot, (bar, bars, &written), place, buf);
         }
     }
-    draw_frozen_overlaps(scene, plot, &lane.bars[start..end], (actor, bar_y, bar_height), buf);
+    draw_frozen_overlaps(scene, plot, bars, place, buf);
     // A pause may cover the part of a bar that has its name.
-    for bar in lane.bars[start..end].iter().filter(|bar| height >= CLEAR && bar.kind == BarKind::Frozen) {
-        name_bar(scene, plot, (bar, &lane.bars[start..end]), (actor, bar_y, bar_height), buf);
+    for bar in bars.iter().filter(|bar| bar.kind == BarKind::Frozen) {
+        name_bar(scene, plot, (bar, bars, &written), place, buf);
     }
-    let visible = visible(scene, plot, actor);
     for seen in &visible {
         draw_mark(scene, plot, *seen, (actor, y), buf);
-    }
-    // If ticks are written over the bar, its text follows the last of them.
-    let last = lane.bars[start..end].iter().rev().find(|bar| !bar.hidden);
-    if let Some((bar, seen)) = last.filter(|_| height < CLEAR).zip(visible.last())
-        && let Some((_, to)) = plot.stretch(bar.from, bar.to)
-        && let BarKind::Read | BarKind::Oversold = bar.kind
-    {
-        let said = if bar.kind == BarKind::Read {
-            words::IN_BAR_SAW.with(scene.lang, &[&bar.value])
-        } else {
-            acted(scene, bar)
-        };
-        let said = format!(" {said} ");
-        let after = seen.1 + 4 + u16::try_from(text::width(&words(scene, plot, *seen))).unwrap_or_default();
-        if usize::from(to.saturating_sub(after)) > text::width(&said) {
-            let style = scene.actor_style(actor).add_modifier(Modifier::BOLD);
-            plot.write((after, y), &said, to, style, buf);
-        }
     }
 }
 
@@ -149,7 +161,7 @@ fn overlap_spans<'a>(
 fn name_bar(
     scene: &Scene<'_>,
     plot: &Plot,
-    (bar, bars): (&Bar, &[Bar]),
+    (bar, bars, written): (&Bar, &[Bar], &[(u16, u16)]),
     (actor, y, rows): (ActorId, u16, u16),
     buf: &mut Buffer,
 ) {
@@ -209,7 +221,8 @@ fn name_bar(
             BarKind::Oversold => acted(scene, bar),
             _ => what.with(scene.lang, &[&bar.value]),
         };
-        let say = |what: &str| format!(" {} {} {what} ", scene.glyph(actor), scene.name(actor));
+        let whose = format!("{} {}", scene.glyph(actor), scene.name(actor));
+        let say = |what: &str| format!(" {whose} {what} ");
         let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
         let whom =
             (bar.kind == BarKind::Belief(Belief::Waiting)).then(|| waits_for(scene, plot, (actor, bar)));
@@ -218,14 +231,27 @@ fn name_bar(
             let since = plot.screen(since).filter(|since| *since > from);
             (say(&words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom])), since.unwrap_or(start))
         });
-        let fits =
-            |(words, start): &(String, u16)| usize::from(to.saturating_sub(*start)) > text::width(words);
-        let label = whom.filter(fits).unwrap_or_else(|| (say(&what), start));
-        // Without any word, the bar would look like that of a holder.
-        let is_bald = bar.kind == BarKind::Oversold && !fits(&label);
-        let label = if is_bald { (say(counted(scene)), start) } else { label };
-        if fits(&label) {
-            let (words, start) = label;
+        let mut labels: Vec<(String, u16)> = whom.into_iter().collect();
+        labels.push((say(&what), start));
+        match bar.kind {
+            BarKind::Read => labels.push((format!(" {what} "), start)),
+            // Without any word, the bar would look like that of a holder.
+            BarKind::Oversold => labels.extend([(format!(" {what} "), start), (say(counted(scene)), start)]),
+            _ => labels.push((format!(" {whose} "), start)),
+        }
+        // Beside ticks, its sign alone would look like one more of them.
+        if holds && !written.iter().any(|(x, _)| (from..to).contains(x)) {
+            labels.push((scene.glyph(actor).to_owned(), from + 1));
+        }
+        let free = gaps((from, to), written);
+        let fitting = labels.into_iter().find_map(|(words, start)| {
+            let fits = |(from, to): &&(u16, u16)| {
+                usize::from(to.saturating_sub(start.max(*from))) > text::width(&words)
+            };
+            let (from, to) = free.iter().find(fits)?;
+            Some((words, start.max(*from), *to))
+        });
+        if let Some((words, start, to)) = fitting {
             // An overlap covers the outline of what no server confirms.
             let filled = !is_bare || within(&loud, from);
             let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && filled && rows > 1;
@@ -238,6 +264,19 @@ fn name_bar(
             }
         }
     }
+}
+
+/// What is left of the given columns between texts, which are in order.
+fn gaps((from, to): (u16, u16), written: &[(u16, u16)]) -> Vec<(u16, u16)> {
+    let mut gaps = Vec::new();
+    let mut free = from;
+    for (start, end) in written {
+        gaps.push((free, to.min(*start)));
+        free = free.max(*end);
+    }
+    gaps.push((free, to));
+    gaps.retain(|(from, to)| from < to);
+    gaps
 }
 
 /// The number of rows of a bar in its lane. A client that waits for one lock and holds another shows two bars, stacked.
@@ -458,4 +497,16 @@ pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) 
     };
     let words = format!("{prefix} {}", scene.name(actor));
     (text::fit(&words, width).into_owned(), style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gaps;
+
+    #[test]
+    fn what_is_free_lies_between_texts() {
+        assert_eq!(gaps((5, 20), &[(0, 7), (9, 12), (18, 25)]), [(7, 9), (12, 18)]);
+        assert_eq!(gaps((5, 20), &[(0, 30)]), []);
+        assert_eq!(gaps((5, 20), &[]), [(5, 20)]);
+    }
 }

@@ -297,7 +297,7 @@ pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16
         (*top..*top + height).contains(&y) && y < division.lanes.bottom()
     })?;
     match row {
-        Row::Actor(actor) => lane::event_at(scene, &plot, actor, x),
+        Row::Actor(actor) => lane::event_at(scene, &plot, (actor, division.height.0), x),
         Row::Band(n) => band::event_at(&plot, &scene.chart.bands[n], x),
     }
 }
