@@ -1112,3 +1112,14 @@ fn a_short_bar_has_its_owners_name() {
     let lane = rows.iter().position(|row| row.starts_with("│✓ B")).expect("the lane of B");
     assert!(rows[lane..lane + 4].iter().any(|row| row.contains("█ ■ B █")), "{rows:#?}");
 }
+
+#[test]
+fn the_name_of_a_lock_is_shown_whole_and_once() {
+    for at in [9, 14] {
+        let stand = at_step("curator-semaphore-mutex", "by-lease", at, (Lang::En, (80, 24)));
+        let lanes = server_lanes(&stand, "zookeeper");
+        for lock in ["/mutex/leases", "/mutex/locks"] {
+            assert_eq!(lanes.concat().matches(lock).count(), 1, "{lock}: {lanes:#?}");
+        }
+    }
+}

@@ -4,8 +4,10 @@
 use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, truth};
 use crate::{log::Observed, ui::chart::Band, world::ServerWorld};
 
-/// The minimum and the maximum width of names.
+/// The minimum width of names, and the maximum on a small screen.
 pub const NAMES: (usize, usize) = (3, 12);
+/// On a larger one, names may have this part of the width, because a cut name would have to be repeated in the lane.
+const PART_OF_NAMES: u16 = 6;
 
 const MOST_SERVER_ROWS: u16 = 8;
 /// The row of a server that is higher than this has a blank row at its lower edge.
@@ -324,6 +326,7 @@ pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
 
 pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
     let Division { rows, truth, .. } = divide(scene, area);
+    let most = NAMES.1.max((area.width / PART_OF_NAMES).into());
     let rows = rows.into_iter().map(|row| match row {
         Row::Actor(actor) => text::width(scene.name(actor)) + 2,
         Row::Band(n) => text::width(&scene.chart.bands[n].client),
@@ -331,8 +334,8 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
     let sign = sign_columns(scene);
     let servers = truth::rows(scene);
     let labels = servers.iter().map(|row| text::width(row.label()) + sign);
-    let locks = servers.iter().filter_map(|row| row.lock_below((NAMES.1, truth))).map(text::width);
-    rows.chain(labels).chain(locks).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
+    let locks = servers.iter().filter_map(|row| row.lock_below((most, truth))).map(text::width);
+    rows.chain(labels).chain(locks).max().unwrap_or(0).clamp(NAMES.0, most)
 }
 
 /// The columns for the sign of a leading server, if there are several: between its name and its lane, apart from both.

@@ -253,7 +253,8 @@ impl<'a> Row<'a> {
     }
 
     fn draw_lock(&self, scene: &Scene<'_>, plot: &Plot, (lock, rows): (&str, (u16, u16)), buf: &mut Buffer) {
-        if let Some((from, to)) = self.name_columns(scene, plot) {
+        let name = self.name_columns(scene, plot);
+        if let Some((from, to)) = name {
             plot.write((from, rows.0), lock, to, scene.style(Role::Chrome), buf);
         }
         let own = self.spans(plot).iter().filter(|span| span.lock == lock);
@@ -264,11 +265,12 @@ impl<'a> Row<'a> {
             place.is_some_and(|(columns, is_newest)| is_newest || columns.len() > text::width(lock) + 2)
         };
         let mut values = visible.iter().filter(|span| span.about == About::Value);
-        let name = self.named || !values.any(has_room);
+        let is_lock = |span: &&Span| span.about == About::Lock;
+        let name = self.named || name.is_some() || !(values.any(has_room) || visible.iter().any(is_lock));
         let mut printed = PrintedKey { name, value: None };
         for span in visible {
             match span.about {
-                About::Lock => self.draw_holder(scene, plot, span, rows, buf),
+                About::Lock => self.draw_holder(scene, plot, (span, &mut printed), rows, buf),
                 About::Value => self.draw_value(scene, plot, (span, &mut printed), rows, buf),
             }
         }
@@ -278,7 +280,7 @@ impl<'a> Row<'a> {
         &self,
         scene: &Scene<'_>,
         plot: &Plot,
-        span: &Span,
+        (span, printed): (&Span, &mut PrintedKey<'_>),
         (y, rows): (u16, u16),
         buf: &mut Buffer,
     ) {
@@ -307,21 +309,25 @@ impl<'a> Row<'a> {
                 Some(owner) => {
                     format!("{} {}{times} ", scene.glyph(owner), holder_name(scene, owner, &token.holder))
                 }
-                None if token.holder.is_empty() || self.named || self.several => {
-                    format!("{} ", token.holder)
-                }
-                None => format!("{} {} ", span.lock, token.holder),
+                None => format!("{} ", token.holder),
             }
         });
         let words: String = named.collect();
-        let words = match self.lock.filter(|_| self.several && !self.named) {
-            Some(lock) => format!("{words}· {lock} "),
-            None => words,
-        };
         let (from, to) = self.uncovered(scene, plot, columns, rows / 2 == 0);
-        // A short bar keeps one column beside its owner's name.
-        let words = if usize::from(to - from) > text::width(&words) + 1 { &words } else { words.trim_end() };
-        if usize::from(to - from) > text::width(words) {
+        let room = usize::from(to - from);
+        // The lock's name is written once, in the first bar with room for it.
+        let with_lock = format!("{words}· {} ", span.lock);
+        let tells = self.several || span.holders().any(|(owner, _)| owner.is_none());
+        let is_first = tells && !printed.name && room >= text::width(&with_lock);
+        printed.name |= is_first;
+        let words = if is_first { with_lock } else { words };
+        let owners = span.holders().filter_map(|(owner, _)| scene.owner(owner?));
+        let signs: String = owners.map(|owner| scene.glyph(owner)).collect();
+        // A short bar keeps one column beside its owner's name, and one on each side of its owner's sign.
+        let ways = [(words.as_str(), 1), (words.trim_end(), 0), (signs.as_str(), 1)];
+        let fitting = ways.into_iter().find(|(words, beside)| room > text::width(words) + beside);
+        if let Some((words, _)) = fitting.filter(|(words, _)| !words.is_empty()) {
+            let from = if words == signs { from + 1 } else { from };
             let style = style.add_modifier(Modifier::BOLD);
             let distance = if rows < lane::THICK { u16::MAX } else { lane::REPEATED };
             let last = to.saturating_sub(u16::try_from(text::width(words)).unwrap_or(to));
