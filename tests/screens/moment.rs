@@ -1123,3 +1123,11 @@ fn the_name_of_a_lock_is_shown_whole_and_once() {
         }
     }
 }
+
+#[test]
+fn time_without_texts_gives_way_to_texts() {
+    let rows = judged(&log(&scenarios::carried("countdown-latch", "worker-dies")), (120, 40)).rows();
+    let killed = rows.iter().find(|row| row.contains("✝ SIGKILL")).expect("the lane of W3");
+    assert!(killed.contains("✝ SIGKILL  "), "before the alarm: {rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("GET latch → \"3\" ")), "{rows:#?}");
+}

@@ -18,6 +18,9 @@ const WRONG_LEAST: (u32, u32) = (2, 5);
 /// The share of the columns for the cause of what is wrong, such as who locked when and a lease that ended, however
 /// soon it went wrong.
 const CAUSE: (u32, u32) = (3, 10);
+/// How many texts of a lane, and how much of each, are given room before time without any.
+const MOST_TEXTS: usize = 64;
+const LONGEST_TEXT: usize = 40;
 /// The columns before a stretch that is drawn large.
 const BEFORE: u32 = 8;
 
@@ -45,6 +48,8 @@ struct PlotInput<'a> {
     newest: u32,
     /// The first column with an event at or after a given column.
     next: &'a dyn Fn(u32) -> Option<u32>,
+    /// The columns that are covered by the texts of ticks, in order and apart from each other.
+    texts: &'a dyn Fn() -> Vec<(u32, u32)>,
     position: usize,
     area: Rect,
 }
@@ -55,8 +60,9 @@ impl Plot {
         let head = scene.chart.playhead(scene.log, position, scene.display);
         let newest = Self::newest(scene, head);
         let next = |column| scene.chart.event_at(column, position).map(|event| scene.chart.column(event));
-        let seen =
-            PlotInput { scenes: std::slice::from_ref(scene), head, newest, next: &next, position, area };
+        let scenes = std::slice::from_ref(scene);
+        let texts = || Self::texts(scene, head);
+        let seen = PlotInput { scenes, head, newest, next: &next, texts: &texts, position, area };
         if let Some(plot) = Self::for_alarm(&seen) {
             return plot;
         }
@@ -76,7 +82,9 @@ impl Plot {
         let head = pair.head(slots);
         let tail = Self::tail(pair.charts[0].detail).min(area.width / 2);
         let next = |column| pair.time_at(column, slots).map(|(column, _)| column);
-        let seen = PlotInput { scenes, head, newest: tail.into(), next: &next, position, area };
+        let texts = Vec::new;
+        let seen =
+            PlotInput { scenes, head, newest: tail.into(), next: &next, texts: &texts, position, area };
         Self::for_alarm(&seen).unwrap_or_else(|| {
             // Scrolling past the last column would show only blanks.
             let left = Self::following(head, tail, area).min(pair.end().saturating_sub(area.width.into()));
@@ -138,36 +146,46 @@ impl Plot {
         plot
     }
 
-    /// Maps columns of the chart to `room` columns of the screen from `offset` on. If they are too many, the longest
-    /// gaps between events are shortened first.
+    /// Maps columns of the chart to `room` columns of the screen from `offset` on. If they are too many, time in which
+    /// there is nothing to read is shortened first, then the longest texts.
     fn compress(&mut self, seen: &PlotInput<'_>, (begin, end): (u32, u32), (offset, room): (u32, u32)) {
         if begin == end {
             return;
         }
+        let texts = if end - begin > room { (seen.texts)() } else { Vec::new() };
+        let covered = |from: u32, to: u32| -> u32 {
+            let inside = texts.iter().map(|text| text.1.min(to).saturating_sub(text.0.max(from)));
+            inside.sum()
+        };
+        // The gaps between events: the columns of each, and how many of them are covered by texts.
         let mut gaps = Vec::new();
         let mut from = begin;
         while from < end && gaps.len() <= usize::from(self.area.width) {
             let next = (seen.next)(from + 1).unwrap_or(end).min(end);
-            gaps.push(next - from);
+            gaps.push((next - from, covered(from, next)));
             from = next;
         }
-        let taken = |most: u32| gaps.iter().map(|gap| (*gap).min(most)).sum::<u32>();
-        let fits = |most: &u32| from == end && taken(*most) <= room;
-        let most = (1..=room).rev().find(fits).filter(|_| end - begin > room);
-        let Some(most) = most else {
+        let place = |(gap, words): (u32, u32), (blank, text): (u32, u32)| {
+            ((gap - words).min(blank) + words.min(text)).max(1)
+        };
+        let taken = |most: (u32, u32)| gaps.iter().map(|gap| place(*gap, most)).sum::<u32>();
+        let fits = |most: &(u32, u32)| from == end && taken(*most) <= room;
+        let blanks = (1..=room).rev().map(|blank| (blank, u32::MAX));
+        let most = blanks.chain((1..=room).rev().map(|text| (1, text))).find(fits);
+        let Some(most) = most.filter(|_| end - begin > room) else {
             self.corners.push((end, offset + room));
             return;
         };
         // Spare columns go to the newest of the shortened gaps.
         let mut over = room - taken(most);
-        let mut places: Vec<u32> = gaps.iter().map(|gap| (*gap).min(most)).collect();
-        for (place, gap) in places.iter_mut().zip(&gaps).rev() {
+        let mut places: Vec<u32> = gaps.iter().map(|gap| place(*gap, most)).collect();
+        for (place, (gap, _)) in places.iter_mut().zip(&gaps).rev() {
             let more = over.min(1).min(gap - *place);
             *place += more;
             over -= more;
         }
         let mut corner = (begin, offset);
-        self.corners.extend(gaps.iter().zip(places).map(|(gap, place)| {
+        self.corners.extend(gaps.iter().zip(places).map(|((gap, _), place)| {
             corner = (corner.0 + gap, corner.1 + place);
             corner
         }));
@@ -201,6 +219,36 @@ impl Plot {
             usize::MAX,
         )) + 4;
         (mark.x + u32::try_from(words).unwrap_or(u32::MAX)).saturating_sub(head)
+    }
+
+    /// The columns up to the playhead that are covered by the texts of ticks.
+    fn texts(scene: &Scene<'_>, head: u32) -> Vec<(u32, u32)> {
+        let position = scene.world.position;
+        let mut texts = Vec::new();
+        for lane in scene.chart.lanes.iter().filter(|lane| lane.band.is_none()) {
+            let known = lane.marks.partition_point(|mark| mark.event < position && mark.x < head);
+            let first = known.saturating_sub(MOST_TEXTS);
+            for (n, mark) in lane.marks[first..known].iter().enumerate() {
+                let words = mark.text(
+                    scene.log,
+                    (scene.chart.detail, &|word| words::label(word, scene.lang)),
+                    position,
+                    LONGEST_TEXT,
+                );
+                let end = mark.x + 3 + u32::try_from(text::width(&words)).unwrap_or(u32::MAX);
+                let next = lane.marks.get(first + n + 1).map_or(u32::MAX, |next| next.x);
+                texts.push((mark.x, end.min(next)));
+            }
+        }
+        texts.sort_unstable();
+        let mut apart: Vec<(u32, u32)> = Vec::new();
+        for (from, to) in texts {
+            match apart.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => apart.push((from, to)),
+            }
+        }
+        apart
     }
 
     /// The left edge of a window that follows the playhead, with `now` columns right of it.
@@ -294,9 +342,12 @@ impl Plot {
             before + over * loud / inside.max(1) + (column - first - over) * after / (outside - cause).max(1)
         };
         let mut plot = Self::from(left, head, seen.position, seen.area);
+        plot.compress(seen, (left, first), (0, before));
         let (mut end, mut over) = (left, 0);
         for (from, to) in stretches {
-            plot.corners.push((*from, place(over, *from)));
+            if *from > first {
+                plot.corners.push((*from, place(over, *from)));
+            }
             over += to - from;
             plot.corners.push((*to, place(over, *to)));
             end = *to;
