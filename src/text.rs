@@ -19,6 +19,14 @@ pub enum Lang {
     Zh,
 }
 
+/// Seconds without zeros at the end, as all durations are written: `3`, `2.5`, `0.501`.
+pub fn seconds(millis: u128) -> String {
+    let decimals = format!("{:03}", millis % 1000);
+    let decimals = decimals.trim_end_matches('0');
+    let point = if decimals.is_empty() { "" } else { "." };
+    format!("{}{point}{decimals}", millis / 1000)
+}
+
 impl Lang {
     /// The colon between a word and its explanation.
     pub fn colon(self) -> &'static str {

@@ -81,11 +81,11 @@ mod tests {
         let row = Row { lock: &LOCKS[0], on: String::new(), figures: Err(why) };
         let report = Report::new(&[row], Series::WORK, Lang::En);
         let faults =
-            [vec!["lock".to_owned(), "crash".to_owned()], vec!["Redis".to_owned(), "✓ 6.0s".to_owned()]];
+            [vec!["lock".to_owned(), "crash".to_owned()], vec!["Redis".to_owned(), "✓ 6s".to_owned()]];
         let section = Section { title: "faults", table: &faults, legend: "✓ never two" };
         let page = page(&report, Some(&section), (Lang::En, ThemeName::Auto));
         assert!(page.contains("&lt;script&gt;no server") && !page.contains("<script"), "{page}");
-        for words in ["<td>✓ 6.0s</td>", "<th>crash</th>", "8 clients", "not measured"] {
+        for words in ["<td>✓ 6s</td>", "<th>crash</th>", "8 clients", "not measured"] {
             assert!(page.contains(words), "{words} is missing: {page}");
         }
     }

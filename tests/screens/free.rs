@@ -134,7 +134,7 @@ fn every_key_asks_for_what_it_says() {
     for key in "2500ms".chars() {
         stand.press(key);
     }
-    assert!(stand.shows("time, +2.5s"), "{:#?}", stand.rows());
+    assert!(stand.shows("time, +2.5 s"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
     assert_eq!(chosen(&mut stand), [Choice::Pass { millis: 2_500 }]);
     step(&mut stand, Choice::Pass { millis: 2_500 }, vec![]);

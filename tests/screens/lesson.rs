@@ -479,7 +479,7 @@ fn a_lease_drains_while_time_is_passed_and_any_key_ends_the_animation() {
     let pass = pass.expect("a pass");
     stand.events(script.events[3..pass - 1].to_vec());
     stand.update(Update::Stepped { ended: false });
-    assert!(stand.shows("3.0s"), "{:#?}", stand.rows());
+    assert!(stand.shows("  3s"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
     stand.events(script.events[pass - 1..=pass].to_vec());
     stand.update(Update::Stepped { ended: false });

@@ -227,7 +227,7 @@ fn when_there_have_been_enough_it_says_so() {
         stand.batch_update(race(n, fine(), Log::new()));
     }
     assert!(stand.rows()[0].contains("done"), "{:#?}", stand.rows());
-    assert!(stand.shows("100 of 100 races  10/s, 10.0s in all"), "{:#?}", stand.rows());
+    assert!(stand.shows("100 of 100 races  10/s, 10 s in all"), "{:#?}", stand.rows());
     stand.press('+');
     assert!(stand.rows()[0].contains("racing"), "{:#?}", stand.rows());
 }

@@ -169,13 +169,9 @@ fn every_command_and_reply_stands_on_its_arrow() {
             stand.key(KeyCode::Right);
             stand.press('x');
         }
-        for words in [
-            "Who says what to whom",
-            "── SET lock a-7f3c NX PX 3000 ──",
-            "◀─ OK · work 4.0s ──",
-            "▶",
-            "(nil)",
-        ] {
+        for words in
+            ["Who says what to whom", "── SET lock a-7f3c NX PX 3000 ──", "◀─ OK · work 4s ──", "▶", "(nil)"]
+        {
             assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
         }
     }
@@ -249,7 +245,7 @@ fn faults_break_arrows_and_lifelines_visibly() {
         "lost: connection refused",
         "▮ B frozen",
         "lock: TTL over, gone",
-        "3.0s pass",
+        "3 s pass",
         "▶ B thawed",
         "✝ 客户端三 killed",
         "the reply reaches nobody",
@@ -331,7 +327,7 @@ fn chosen(stand: &Stand, theme: Theme) -> Vec<String> {
 #[test]
 fn a_chosen_event_is_marked_on_every_pane_and_told_in_full() {
     for (_, theme) in terminals() {
-        for (lang, round_trip) in [(Lang::En, "round trip 0.09ms"), (Lang::Zh, "往返 0.09ms")] {
+        for (lang, round_trip) in [(Lang::En, "round trip 0.09 ms"), (Lang::Zh, "往返 0.09 毫秒")] {
             for size in SIZES {
                 let mut stand = Stand::themed(staged::misdelete(ClockKind::Controlled), lang, size, theme);
                 // The wire's pane, and A's release in it.

@@ -151,7 +151,7 @@ function more(entry, left) {
     return make("td", "", words.join(" · "));
   }
   if (left === null) return make("td", "forever", say("forever"));
-  return left > 0 ? make("td", "", `TTL ${(Math.ceil(left / 1e5) / 10).toFixed(1)}s`) : make("td", "gone", say("gone"));
+  return left > 0 ? make("td", "", `TTL ${left < 1e6 ? `${Math.ceil(left / 1e3)}ms` : `${Math.ceil(left / 1e5) / 10}s`}`) : make("td", "gone", say("gone"));
 }
 function wire() {
   const rows = [...run.wire.map((entry) => [entry.e, entry]), ...run.faults.map((entry) => [entry.e, { ...entry, fault: true }])];

@@ -401,7 +401,7 @@ impl Mark {
     fn again(log: &Log, note: usize) -> Option<String> {
         let event = log.events().get(note).filter(|_| log.is_retry_pause(note))?;
         match &event.kind {
-            EventKind::Waits { until, .. } => Some(time::wait(until.since(event.at))),
+            EventKind::Waits { until, .. } => Some(time::stretch(until.since(event.at))),
             _ => None,
         }
     }
@@ -441,10 +441,7 @@ impl Mark {
                 format!("{} {by:+}", text::fit(named(counter), command_columns))
             }
             EventKind::Waits { label, until, .. } => {
-                let duration = until.since(event.at);
-                // `time::stretch` shows tenths of a second, which is too coarse here.
-                let is_short = duration < Duration::from_millis(100);
-                let duration = if is_short { time::wait(duration) } else { time::stretch(duration) };
+                let duration = time::stretch(until.since(event.at));
                 format!("{} {duration}", text::fit(named(label), command_columns))
             }
             EventKind::GaveUp { .. } => format!("✗ {}", named("error")),

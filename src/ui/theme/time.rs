@@ -2,31 +2,45 @@
 
 use std::time::Duration;
 
-use crate::clock::LessonTime;
+use crate::{
+    clock::LessonTime,
+    text::{self, Lang},
+};
 
 pub fn moment(at: LessonTime) -> String {
     at.brief()
 }
 
-/// A duration, rounded to tenths of a second: `2.1s`, `1m30s`.
+/// A duration in a chart or a table: milliseconds below a second, from there on tenths of a second, without a zero at the
+/// end: `462ms`, `3s`, `2.1s`, `1m30s`.
 pub fn stretch(duration: Duration) -> String {
-    let tenths = (duration.as_millis() + 50) / 100;
-    if tenths < 600 {
-        format!("{}.{}s", tenths / 10, tenths % 10)
-    } else {
-        format!("{}m{:02}s", tenths / 600, tenths / 10 % 60)
+    let millis = duration.as_millis();
+    let tenths = (millis + 50) / 100;
+    match tenths {
+        _ if millis < 1000 => format!("{millis}ms"),
+        ..600 => format!("{}s", text::seconds(tenths * 100)),
+        _ => format!("{}m{:02}s", tenths / 600, tenths / 10 % 60),
     }
 }
 
-/// A duration in milliseconds without rounding: a lesson may depend on a few milliseconds.
+/// The same without rounding: a lesson may depend on a few milliseconds.
 pub fn amount(millis: u64) -> String {
-    if millis.is_multiple_of(100) { stretch(Duration::from_millis(millis)) } else { format!("{millis}ms") }
+    if (1000..60_000).contains(&millis) {
+        return format!("{}s", text::seconds(millis.into()));
+    }
+    stretch(Duration::from_millis(millis))
 }
 
-/// The duration of a wait: exact below a second, `50ms`.
-pub fn wait(duration: Duration) -> String {
-    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    if millis < 1000 { amount(millis) } else { stretch(duration) }
+/// A duration of [`stretch`] or [`amount`] in a sentence, as the texts of lessons write it: `3 s`, `2.1 秒`, `1 分 30 秒`.
+pub fn said(duration: &str, lang: Lang) -> String {
+    let [ms, s, min] = match lang {
+        Lang::En => [" ms", " s", " min "],
+        Lang::Zh => [" 毫秒", " 秒", " 分 "],
+    };
+    match duration.strip_suffix("ms") {
+        Some(number) => format!("{number}{ms}"),
+        None => duration.replace('s', s).replace('m', min),
+    }
 }
 
 /// The remaining time: `<1s`, `8s`, `1m30s`, `2h05m`, or `?` if unknown.
@@ -54,8 +68,8 @@ pub fn rate(per_second: Option<f64>) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{left, moment, rate, stretch, wait};
-    use crate::clock::LessonTime;
+    use super::{amount, left, moment, rate, said, stretch};
+    use crate::{clock::LessonTime, text::Lang};
 
     #[test]
     fn microseconds_and_minutes_both_read_well() {
@@ -71,8 +85,17 @@ mod tests {
         assert_eq!(stretch(Duration::from_millis(2140)), "2.1s");
         assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
         assert_eq!(
-            [10, 50, 500, 2140].map(|millis| wait(Duration::from_millis(millis))),
-            ["10ms", "50ms", "0.5s", "2.1s"]
+            [10, 500, 999, 1000, 2140, 3000, 59_960].map(|millis| stretch(Duration::from_millis(millis))),
+            ["10ms", "500ms", "999ms", "1s", "2.1s", "3s", "1m00s"]
+        );
+        assert_eq!([500, 1250, 40_000, 90_000].map(amount), ["500ms", "1.25s", "40s", "1m30s"]);
+        assert_eq!(
+            ["500ms", "2.1s", "1m30s"].map(|time| said(time, Lang::En)),
+            ["500 ms", "2.1 s", "1 min 30 s"]
+        );
+        assert_eq!(
+            ["500ms", "2.1s", "1m30s"].map(|time| said(time, Lang::Zh)),
+            ["500 毫秒", "2.1 秒", "1 分 30 秒"]
         );
         let lefts = [0.4, 8.9, 90.0, 7_500.0].map(|s| left(Some(Duration::from_secs_f64(s))));
         assert_eq!(lefts, ["<1s", "8s", "1m30s", "2h05m"]);

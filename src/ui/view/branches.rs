@@ -57,7 +57,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
     ])
 }
 
-/// What was done in a run after the first `shared` entries of its history: `A.check → B.check → +1.0s`.
+/// What was done in a run after the first `shared` entries of its history: `A.check → B.check → +1s`.
 fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     let history = log.history(log.len());
     let lines = history.iter().skip(shared).filter(|entry| **entry == HistoryEntry::Line).count();

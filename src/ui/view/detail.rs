@@ -74,16 +74,16 @@ fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words 
         Reply::Lost(why) => format!("✗ {}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()),
         _ => format!("← {reply}"),
     };
-    let took = words::ROUND_TRIP.with(scene.lang, &[&brief(replied.at.since(from.at))]);
+    let took =
+        words::ROUND_TRIP.with(scene.lang, &[&time::said(&brief(replied.at.since(from.at)), scene.lang)]);
     vec![(words, wire::style(scene, sent, reply)), (format!("{} · {took}", time::moment(replied.at)), chrome)]
 }
 
-/// A duration that may be short: `0.46ms`, `12ms`, `3.0s`.
+/// A duration that may be short: `0.46ms`, `12ms`, `3s`.
 fn brief(duration: Duration) -> String {
     let micros = duration.as_micros();
     match micros {
         0..10_000 => format!("{}.{:02}ms", micros / 1000, micros % 1000 / 10),
-        10_000..1_000_000 => format!("{}ms", micros / 1000),
         _ => time::stretch(duration),
     }
 }
@@ -95,7 +95,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
         EventKind::Replied { reply, .. } => (reply.to_string(), Role::Text),
         EventKind::Blocked { label, .. } => (words::WAITS_THERE.with(scene.lang, &[label]), Role::Warning),
         EventKind::Waits { label, until, .. } => {
-            let duration = time::stretch(until.since(logged.at));
+            let duration = time::said(&time::stretch(until.since(logged.at)), scene.lang);
             (words::WAITS.with(scene.lang, &[&duration, words::label(label, scene.lang)]), Role::Text)
         }
         EventKind::Waited { label, in_vain: true, .. } => {

@@ -116,7 +116,7 @@ fn values(scene: &Scene<'_>, line: &Statement, here: &[(usize, &Place)]) -> Vec<
         place.waits.filter(|(at, _)| line.operation == Some(*at)).map(|(_, wait)| (actor(*client), wait))
     });
     let values = known.take(VALUES).map(|(client, wait)| {
-        let words = format!("{}\u{a0}{}", scene.glyph(client), time::wait(wait));
+        let words = format!("{}\u{a0}{}", scene.glyph(client), time::stretch(wait));
         Span::styled(words, scene.actor_style(client))
     });
     values.collect()

@@ -194,7 +194,7 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         RowKind::Gap { since } => {
             let until = scene.log.events().get(row.last(scene.world.position));
             let passed = until.map_or_else(Default::default, |event| event.at.since(*since));
-            let words = words::PASSES.with(scene.lang, &[&time::stretch(passed)]);
+            let words = words::PASSES.with(scene.lang, &[&time::said(&time::stretch(passed), scene.lang)]);
             draw_gap(scene, layout, (&format!(" ⋯ {words} "), placed.y), buf);
         }
         RowKind::Message { .. } => {}

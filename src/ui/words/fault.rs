@@ -112,7 +112,7 @@ pub fn glyph(fault: &Fault) -> &'static str {
     row(fault).glyph
 }
 
-/// The mark of a fault on its server's or client's lane, the same in all languages: `SIGKILL`, `→master`, `+30.0s`.
+/// The mark of a fault on its server's or client's lane, the same in all languages: `SIGKILL`, `→master`, `+30s`.
 pub fn mark(fault: &Fault) -> String {
     if let Some(link) = fault.link() {
         return format!("→{}", link.to);
@@ -144,15 +144,15 @@ pub fn words(lang: Lang, fault: &Fault) -> String {
 
 /// What has happened to a fault's target: `link held`.
 pub fn done(lang: Lang, fault: &Fault) -> String {
-    row(fault).done.with(lang, &[&extent(fault)])
+    row(fault).done.with(lang, &[&time::said(&extent(fault), lang)])
 }
 
 /// A fault as an action: `freeze A`.
 pub fn to_do(lang: Lang, fault: &Fault) -> String {
-    row(fault).to_do.with(lang, &[&fault.target().to_string(), &extent(fault)])
+    row(fault).to_do.with(lang, &[&fault.target().to_string(), &time::said(&extent(fault), lang)])
 }
 
 /// The error of a clock: `clock 30 s ahead`.
 pub fn skew(lang: Lang, ahead_ms: i64) -> String {
-    clock(ahead_ms).with(lang, &[&amount(ahead_ms)])
+    clock(ahead_ms).with(lang, &[&time::said(&amount(ahead_ms), lang)])
 }

@@ -105,8 +105,8 @@ impl Racer {
         match choice {
             Choice::Move { actor } => format!("{}.{label}", self.director.name(*actor)),
             Choice::Timer | Choice::Pass { .. } => {
-                let from = events[before].at;
-                format!("+{:.3} s", self.director.clock.now().since(from).as_secs_f64())
+                let passed = self.director.clock.now().since(events[before].at);
+                format!("+{} s", crate::text::seconds((passed.as_micros() + 500) / 1000))
             }
             Choice::Inject(fault) => fault.to_string(),
         }

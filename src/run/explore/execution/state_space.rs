@@ -218,7 +218,7 @@ impl<'x> CollapsedStates<'x> {
             Pick::LoseReply(actor, _) => {
                 format!("{} (reply lost)", operation_name(&self.explorer.scenario, actor, label(actor)))
             }
-            _ if pick.is_time() => format!("+{:.3} s", takes.as_secs_f64()),
+            _ if pick.is_time() => format!("+{} s", crate::text::seconds((takes.as_micros() + 500) / 1000)),
             _ => pick.words(&self.explorer.scenario),
         }
     }

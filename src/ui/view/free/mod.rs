@@ -360,7 +360,7 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
             }
             None => String::new(),
         },
-        Choice::Pass { millis } => words::BY.with(lang, &[&time::amount(*millis)]),
+        Choice::Pass { millis } => words::BY.with(lang, &[&time::said(&time::amount(*millis), lang)]),
         Choice::Inject(fault) => fault::to_do(lang, fault),
     }
 }

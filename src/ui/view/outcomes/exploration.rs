@@ -129,7 +129,7 @@ fn progress(exploration: &Exploration, summary: &mut Summary<'_>) {
             let spent = found.searching;
             let steps = if found.states > 0 { found.transitions } else { found.tried };
             let rate = time::rate(Some(steps as f64 / spent.as_secs_f64().max(0.001)));
-            Some(words::RATE_AND_TIME.with(lang, &[&rate, &time::stretch(spent)]))
+            Some(words::RATE_AND_TIME.with(lang, &[&rate, &time::said(&time::stretch(spent), lang)]))
         }
         None if tried == 0 || progress.states > 0 => None,
         None => {

@@ -68,7 +68,7 @@ fn progress(summary: &mut Summary<'_>) {
     let fast = (pace.done > 0).then(|| {
         let rate = time::rate(pace.per_second());
         if outcomes.is_over() {
-            words::RATE_AND_TIME.with(lang, &[&rate, &time::stretch(pace.spent)])
+            words::RATE_AND_TIME.with(lang, &[&rate, &time::said(&time::stretch(pace.spent), lang)])
         } else {
             words::RATE_AND_LEFT.with(lang, &[&rate, &time::left(pace.left())])
         }

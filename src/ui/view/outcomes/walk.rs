@@ -1,7 +1,5 @@
 //! A state of a small search, the steps that lead on, and the path to it.
 
-use std::time::Duration;
-
 use super::OutcomesView;
 use crate::{
     run::explore::{ClientPlace, StateGraph, StateNode, Whereabouts},
@@ -119,15 +117,14 @@ fn contents(view: &OutcomesView<'_>, state: &StateNode, width: usize) -> Vec<Lin
 fn standing(client: &ClientPlace, lang: Lang) -> String {
     let place = match &client.place {
         Whereabouts::Before(label) => words::STANDS_BEFORE.with(lang, &[label]),
-        Whereabouts::Waits(left) => words::STANDS_WAITING.with(lang, &[&seconds(*left)]),
+        Whereabouts::Waits(left) => {
+            let left = time::amount(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+            words::STANDS_WAITING.with(lang, &[&time::said(&left, lang)])
+        }
         Whereabouts::Finished => words::STANDS_AT_END.get(lang).to_owned(),
         Whereabouts::Dead => words::STANDS_DEAD.get(lang).to_owned(),
     };
     if client.frozen { words::STANDS_FROZEN.with(lang, &[&place]) } else { place }
-}
-
-fn seconds(left: Duration) -> String {
-    format!("{:.3} s", left.as_secs_f64())
 }
 
 /// The steps taken; only the last ones if not all fit.

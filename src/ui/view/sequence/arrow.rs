@@ -150,7 +150,7 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
     let Some(event) = scene.log.events().get(note) else { return Words::new() };
     vec![match &event.kind {
         EventKind::Waits { label, until, .. } => {
-            let duration = time::wait(until.since(event.at));
+            let duration = time::stretch(until.since(event.at));
             let what =
                 if scene.log.is_retry_pause(note) { glyphs::AGAIN } else { words::label(label, scene.lang) };
             (format!("{what} {duration}"), scene.style(Role::Chrome))
