@@ -81,6 +81,10 @@ pub struct Lesson {
     /// 8.1.0 } }`.
     #[serde(default)]
     pub libraries: Libraries,
+    /// Names for the Lua scripts that libraries send, each with the beginning of the script's SHA-1, of at least eight
+    /// digits: `{ acquire: "96da70f7" }`.
+    #[serde(default)]
+    pub library_scripts: IndexMap<String, String>,
     /// The clients that take part.
     pub clients: IndexMap<String, Client>,
     /// The programs that clients run, by name.

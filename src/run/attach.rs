@@ -82,7 +82,8 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
     let mut scenario = Scenario::plan(&Arc::new(loaded), VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(commands) {
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
-        client.exec = Some(Exec { words, origin, passes: None, libraries });
+        client.exec =
+            Some(Exec { words, origin, passes: None, libraries, scripts: indexmap::IndexMap::new() });
     }
     // The user may break the lock or not, so nothing is claimed.
     scenario.claims.clear();

@@ -482,6 +482,7 @@ const IN_REDIS: &[Change] = &[
     ("return 0\n", "return null\n", "return null", "Lua writes `nil`", "Lua 里写 `nil`"),
     ("with: { lease: 2s }", "with: { lease: 2s, weight: 2 }", "weight", "nothing in this lesson asks for `weight`", "没有地方用到 `weight`"),
     ("interview:\n", "libraries: { javascript: { ioredis: 5.11.1 } }\ninterview:\n", "javascript", "unknown language", "语言"),
+    ("interview:\n", "library_scripts: { take: return 1 }\ninterview:\n", "return 1", "SHA-1", "SHA-1"),
     ("    a: { en: Because., zh: 因为如此。 }", "    a: { en: Because., zh: 因为如此。 }\n    from: S3", "from: S3", "`from: [S3]`", "`from: [S3]`"),
     ("every: 500ms }\n    - wait", "every: often }\n    - wait", "every: often", "which is no duration", "不是时长"),
     ("zh: A 加锁。", "zh: A 加锁 $｛lease｝。", "$｛lease｝", "is full-width", "全角字符"),

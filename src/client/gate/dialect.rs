@@ -300,17 +300,20 @@ fn first_statement(text: &str) -> &str {
     if rest.is_empty() { text } else { rest }
 }
 
-/// The names by which a program's scripts are shown, by their hash: a library that sends a script's text first and its
-/// hash later has one script, and so one name.
+/// The names by which a program's scripts are shown, by their hash, or by its beginning if a lesson names them: a library
+/// that sends a script's text first and its hash later has one script, and so one name.
 pub(super) type Scripts = Arc<Mutex<BTreeMap<String, String>>>;
 
-/// A script by the beginning of its hash or text, whichever the program has sent first.
+/// A script by its name in the lesson, or else by the beginning of its hash or text, whichever the program has sent first.
 fn script_name(script: &str, known: &Scripts) -> String {
     let is_hash = script.len() == 40 && script.bytes().all(|byte| byte.is_ascii_hexdigit());
     let hash =
         if is_hash { script.to_ascii_lowercase() } else { format!("{:x}", Sha1::digest(script.as_bytes())) };
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(name) = known.get(&hash) {
+    // Of all keys that the hash begins with, only those of its own beginning sort right before it.
+    if let Some((_, name)) =
+        known.range(..=hash.clone()).next_back().filter(|(key, _)| hash.starts_with(*key))
+    {
         return name.clone();
     }
     let name = if is_hash {
@@ -373,6 +376,18 @@ mod tests {
         assert_eq!([name(&scripts, hash), name(&scripts, text)], ["e0e1f9fa…", "e0e1f9fa…"]);
         let commented = format!("--[[{}]]\nreturn 2", " long".repeat(200));
         assert_eq!(name(&scripts, &commented), "return 2", "a comment longer than what is shown of a word");
+    }
+
+    #[test]
+    fn a_lesson_may_name_the_scripts_of_a_library() {
+        let names = [("e0e1f9fa", "take"), ("e0e1f9fab", "longer"), ("e0e1f9fb", "other")];
+        let names = names.map(|(hash, name)| (hash.to_owned(), name.to_owned()));
+        let scripts: Scripts = Arc::new(Mutex::new(names[..1].iter().cloned().collect()));
+        let hash = "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB";
+        assert_eq!(["return 1", hash].map(|script| script_name(script, &scripts)), ["take", "take"]);
+        let scripts: Scripts = Arc::new(Mutex::new(names.into_iter().collect()));
+        assert_eq!(script_name(hash, &scripts), "longer");
+        assert_eq!(script_name("return 2", &scripts), "return 2");
     }
 
     #[test]

@@ -97,6 +97,8 @@ pub(crate) struct Program {
     pub product: Product,
     /// The commands that pass without a turn, if not the default ones.
     pub passes: Option<Vec<String>>,
+    /// The names of scripts, by the beginnings of their hashes.
+    pub scripts: BTreeMap<String, String>,
     /// How long the gate waits for the program to be at rest, in real time.
     pub rests_within: Duration,
 }
@@ -148,7 +150,7 @@ impl Gate {
             in_order: 0,
             product: program.product,
             passes: program.passes.map_or_else(|| dialect::housekeeping(program.product), Arc::from),
-            scripts: Scripts::default(),
+            scripts: Arc::new(Mutex::new(program.scripts)),
             session: None,
             output: Arc::new(output),
             line: Vec::new(),

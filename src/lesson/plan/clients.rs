@@ -52,6 +52,8 @@ pub struct Exec {
     pub passes: Option<Vec<String>>,
     /// The libraries that the program needs.
     pub libraries: Libraries,
+    /// Names of scripts that these send, each with the beginning of its hash.
+    pub scripts: IndexMap<String, String>,
 }
 
 impl Exec {
@@ -318,7 +320,8 @@ fn outside(
     };
     let label = |name: &String| command_label(name, speaks.product());
     let passes = client.passes.as_ref().map(|passes| passes.iter().map(label).collect());
-    let exec = Exec { words, origin: Origin::User, passes, libraries: Libraries::new() };
+    let (libraries, scripts) = (Libraries::new(), IndexMap::new());
+    let exec = Exec { words, origin: Origin::User, passes, libraries, scripts };
     Ok(Some((exec, Arc::new(program))))
 }
 

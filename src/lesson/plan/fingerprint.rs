@@ -39,7 +39,8 @@ impl Scenario {
         let programs = programs.iter().map(|file| json!(format!("{:016x}", fnv1a(file))));
         let libraries = self.libraries().iter().map(|(language, all)| json!([language, pairs(all)]));
         // Added only if there is something, so that recordings from before this field stay valid.
-        let outside: Vec<Value> = libraries.chain(programs).collect();
+        let scripts = Some(&lesson.library_scripts).filter(|scripts| !scripts.is_empty());
+        let outside: Vec<Value> = libraries.chain(programs).chain(scripts.map(pairs)).collect();
         let mut before: Option<&Arc<Program>> = None;
         let actors = self.actors.iter().map(|plan| {
             let actor = &plan.actor;

@@ -112,6 +112,7 @@ impl Scenario {
         for exec in scenario.clients.iter_mut().filter_map(|client| client.exec.as_mut()) {
             exec.origin = Origin::of(loaded);
             exec.libraries.clone_from(&loaded.lesson.libraries);
+            exec.scripts.clone_from(&loaded.lesson.library_scripts);
         }
         Ok(scenario)
     }
@@ -319,6 +320,7 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
     }
     lesson.settings.check(lesson.lab, &root.key("settings"))?;
     check_libraries(&lesson.libraries, &root.key("libraries"))?;
+    check_library_scripts(lesson, &root.key("library_scripts"))?;
     check_fixes(lesson)?;
     notes::check(lesson)?;
     let texts = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
@@ -363,6 +365,27 @@ fn check_libraries(libraries: &Libraries, path: &Path) -> Result<(), Mistake> {
             return Err(Mistake::new(&path, message).help(both!(
                 "name the library and one version of it, such as `{{ redis: 8.1.0 }}`",
                 "请写库名和一个确定的版本，例如 `{{ redis: 8.1.0 }}`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn check_library_scripts(lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
+    for (name, hash) in &lesson.library_scripts {
+        let path = path.key(name);
+        if lesson.scripts.contains_key(name) {
+            let message = both!("`{name}` is in `scripts`, too", "`{name}` 也写在 `scripts` 里");
+            return Err(Mistake::new(&path, message)
+                .help(both!("give the library's script another name", "请给库的脚本另取一个名字")));
+        }
+        let is_hash = (8..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hash {
+            let message =
+                both!("`{hash}` is not the beginning of a script's SHA-1", "`{hash}` 不是脚本 SHA-1 的开头");
+            return Err(Mistake::new(&path, message).help(both!(
+                "write at least eight hexadecimal digits, in quotes: without a name, a run shows them",
+                "请写至少八位十六进制数字，加上引号：没有名字时，运行里显示的就是它们"
             )));
         }
     }

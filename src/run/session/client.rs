@@ -93,6 +93,11 @@ impl Attached {
             servers,
             product,
             passes: exec.passes.clone(),
+            scripts: exec
+                .scripts
+                .iter()
+                .map(|(name, hash)| (hash.to_ascii_lowercase(), name.clone()))
+                .collect(),
             rests_within: match exec.origin {
                 Origin::User if followed => USERS_REST_WITHIN,
                 _ => LESSONS_REST_WITHIN,

@@ -490,10 +490,12 @@ fn is_refusal(reply: &Reply, command: &Command) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{About, Owner, Span};
     use crate::{
         lesson::{Library, Params, Scenario},
-        log::{Access, ActorId, EventKind, Log},
+        log::{Access, ActorId, Event, EventKind, Log},
         recording::carried,
         ui::chart::{Chart, Detail},
     };
@@ -534,8 +536,19 @@ mod tests {
 
     #[test]
     fn a_holder_begins_at_its_reply_even_if_observed_later() {
-        let (chart, log) = chart("redis-semaphore", "no-refresh");
+        let (at_once, log) = chart("redis-semaphore", "no-refresh");
         let its = |span: &&Span| span.owner == Some(Owner::Actor(ActorId(1)));
+        let observed = at_once.truths[0].spans.iter().find(its).expect("B has had it").from.1;
+        // The same, with the observation a little later.
+        let mut late = log.prefix(observed);
+        late.extend(
+            log.events()[observed..]
+                .iter()
+                .cloned()
+                .map(|event| Event { at: event.at + Duration::from_millis(5), ..event }),
+        );
+        let (mut chart, log) = (Chart::new(Detail::fitting(120)), late);
+        chart.advance(&log);
         let span = chart.truths[0].spans.iter().find(its).expect("B has had it");
         let reply = log.events()[..span.from.1]
             .iter()
