@@ -63,8 +63,8 @@ pub struct ExploreArgs {
     expect_none: bool,
 }
 
-/// How long confirming the shortest order may take after Ctrl-C, which ends the command within a second.
-const CONFIRMED_WITHIN: Duration = Duration::from_millis(250);
+/// How long confirming the shortest orders may take after Ctrl-C. A second Ctrl-C ends the command at once.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 
 fn moves(word: &str) -> Result<usize, String> {
     let moves = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
@@ -302,8 +302,10 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     let spent = found.searching.as_secs_f64();
     let a_second = |count: u64| format!("{:.0}", count as f64 / spent.max(0.001));
     let (lesson, variant) = (&scenario.loaded.lesson.id, &scenario.variant);
-    let (orders, seconds) = (found.orders().to_string(), format!("{spent:.2}"));
-    let (violations, cut) = (found.violations.to_string(), found.cut.to_string());
+    // In a search that was stopped, only the orders whose end is known are counted.
+    let counted = |orders: u128| if found.complete { orders.to_string() } else { format!("≥ {orders}") };
+    let (orders, seconds) = (counted(found.orders()), format!("{spent:.2}"));
+    let (violations, cut) = (counted(found.violations), counted(found.cut));
     let mut lines = vec![if found.states > 0 {
         let (states, steps) = (found.states.to_string(), found.transitions.to_string());
         let rate = a_second(found.transitions);
@@ -322,6 +324,10 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         lines.push(format!("    {}", words::FULL.with(lang, &[&found.states.to_string(), &known])));
     } else if !found.complete {
         lines.push(format!("    {}", words::INCOMPLETE.get(lang)));
+        if found.states > 0 {
+            let known = (found.states + found.states_left).to_string();
+            lines.push(format!("    {}", words::CONTINUED.with(lang, &[&found.states.to_string(), &known])));
+        }
     } else if found.orders() == 1 {
         lines.push(format!("    {}", words::ONE_ORDER.get(lang)));
     }
@@ -333,13 +339,14 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     // indented.
     let indent = if found.broken.len() > 1 { "      " } else { "    " };
     for (invariant, orders) in &found.broken {
-        // In a search that was stopped, only the orders whose end is known are counted.
-        let orders = if found.complete { orders.to_string() } else { format!("≥ {orders}") };
+        let orders = counted(*orders);
         let says = invariants.iter().find(|known| known.name == *invariant);
         let says = says.map_or("", |known| known.says.get(lang)).trim_end_matches(['.', '。']);
         lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders, says, invariant])));
-        let Some(known) = found.each.iter().find(|known| known.name == *invariant) else { continue };
-        let Some(shortest) = &known.shortest else { continue };
+        let Some((known, shortest)) = found.confirmed(invariant) else {
+            lines.push(format!("{indent}{}", words::NOT_CONFIRMED_YET.get(lang)));
+            continue;
+        };
         let order = if shortest.moves.is_empty() {
             words::BEFORE_ALL.get(lang).to_owned()
         } else {

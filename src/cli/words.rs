@@ -171,6 +171,16 @@ pub const CUT_IS_UNKNOWN: Words = Words::new(
 pub const BEFORE_ALL: Words = Words::new("broken before the first move", "第一步之前就已违反");
 pub const INCOMPLETE: Words =
     Words::new("INTERRUPTED: this is only what was found until then", "已中断：以上只是到中断时为止的结果");
+/// A search by states that was stopped. Values: how many states were expanded, of how many that are known.
+pub const CONTINUED: Words = Words::new(
+    "{} of {} known states were gone on from, the nearest first; orders that had not ended by then are not counted",
+    "从近到远展开了 {} 个状态，已知的共有 {} 个；到那时还没有结束的顺序没有计入",
+);
+/// Instead of the shortest order that breaks an invariant.
+pub const NOT_CONFIRMED_YET: Words = Words::new(
+    "there was no time to carry out the shortest of them again with client processes: let the search run longer",
+    "没有来得及用客户端进程把最短的一种再执行一遍：请让搜索跑得久一些",
+);
 /// Values: how many states were expanded, of how many that are known.
 pub const FULL: Words = Words::new(
     "NOT COMPLETE: the states take as much memory as they may. {} of {} known states were gone on from, the nearest first; \

@@ -194,6 +194,28 @@ async fn what_proves_a_fix_finds_what_it_mends() {
     assert!(blind.is_empty(), "{}", blind.join("\n"));
 }
 
+/// An order counts when it ends. A search that is stopped before must not say that nothing goes wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_search_says_what_it_has_found_although_no_such_order_has_ended() {
+    let scenario = carried("oversell", "check-then-decrement");
+    let watch = |progress: &Progress| {
+        if progress.shortest_of.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    // Clients that are told apart: too many states to be through before it is stopped.
+    let bounds = Bounds { symmetry: false, ..Bounds::default() };
+    let found = explore::explore(&scenario, &options, &bounds, &watch).await.expect("it is explored");
+    assert!(!found.complete && found.states_left > 0, "{} states", found.states);
+    assert!(
+        found.violations >= 1 && found.orders() >= found.violations,
+        "{} of {}",
+        found.violations,
+        found.orders()
+    );
+    assert!(found.broken.iter().all(|(_, orders)| *orders >= 1), "{:?}", found.broken);
+    assert!(found.shortest.is_some(), "it is carried out again");
+}
+
 /// Fixes whose failure no search finds quickly; the reason is beside their `explore:`.
 const NOT_SEARCHED: [&str; 9] = [
     "redlock own-delay",

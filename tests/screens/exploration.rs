@@ -467,7 +467,7 @@ fn it_is_stopped_first_and_left_then() {
     assert!(asked(&stand) && stand.shows("stopping"), "{:#?}", stand.rows());
     stand.batch_update(found(true, false));
     assert!(
-        stand.shows("stopped: this is what was found") && stand.shows("✗ 12 orders go wrong"),
+        stand.shows("stopped: this is what was found") && stand.shows("✗ ≥ 12 orders go wrong"),
         "{:#?}",
         stand.rows()
     );

@@ -63,6 +63,12 @@ impl Explored {
         self.pruned.saturating_add(u128::from(self.tried))
     }
 
+    /// The shortest order that breaks an invariant, given by its source text, if it was confirmed.
+    pub(crate) fn confirmed(&self, invariant: &str) -> Option<(&BrokenInvariant, &CarriedOut)> {
+        let known = self.each.iter().find(|known| known.name == invariant)?;
+        Some((known, known.shortest.as_ref()?))
+    }
+
     /// Whether in some orders an actor waits forever, or for something that was not explored.
     pub fn never_ends(&self) -> bool {
         self.stuck.iter().any(|kind| kind.stuck != Stuck::GaveUp)
@@ -217,6 +223,11 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         choices: choices(&order),
     });
     let stuck = found.stuck.into_iter();
+    // An order counts when it ends. If the search was stopped, one that has broken something may not have ended yet.
+    let at_least = |orders: u128| if complete { orders } else { orders.max(1) };
+    let broken: Vec<_> =
+        found.by_invariant.into_iter().map(|(n, orders)| (name(n), at_least(orders))).collect();
+    let violations = if broken.is_empty() { found.violations } else { at_least(found.violations) };
     Explored {
         each: each.collect(),
         stuck: stuck
@@ -236,7 +247,7 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
             })
             .collect(),
         tried: found.tried,
-        pruned: found.orders.saturating_sub(u128::from(found.tried)),
+        pruned: found.orders.max(violations).saturating_sub(u128::from(found.tried)),
         states: found.states,
         transitions: found.transitions,
         states_left: found.states_left,
@@ -245,8 +256,8 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         graph: found.graph,
         one_by_one: found.one_by_one,
         cut: found.cut,
-        violations: found.violations,
-        broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
+        violations,
+        broken,
         outcomes,
         shortest: None,
         complete,

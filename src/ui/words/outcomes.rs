@@ -118,8 +118,8 @@ pub const NONE_WITH_FAULT: Words = Words::new(
     "加入这种故障，没有一种顺序出错，但剧情里这个方案确实会失败。按 {} 换一种故障。",
 );
 pub const SOME_GO_WRONG: Words = Words::new(
-    "some orders go wrong; how many is known at the end",
-    "有顺序会出错，有多少种要等搜索结束才知道",
+    "some orders go wrong; how many is known when all have been tried",
+    "有顺序会出错，有多少种要等全部试完才知道",
 );
 pub const NONE_SO_FAR: Words = Words::new("no order that goes wrong so far", "目前还没有出错的顺序");
 /// One row on the smallest screen; what goes wrong and why is shown below.

@@ -13,10 +13,11 @@ use super::{
     one_by_one,
     outcomes::OutcomeCache,
     rules::{Rules, Situation, Tally, operation_name, server_of},
-    servers::{self, Pending, Servers, Transactions, key_exists},
+    servers::{self, Servers, key_exists},
     state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
+    transactions::{Pending, Transactions},
     unordered,
     watched::{PastKeys, WatchedInvariant, watched_invariants},
 };

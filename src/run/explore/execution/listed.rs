@@ -5,7 +5,8 @@ use super::{
     keyspace::{Keyspace, LOOK},
     processes::{self, Processes},
     rules::operation_name,
-    servers::{self, Pending},
+    servers,
+    transactions::Pending,
     unordered,
 };
 use crate::{

@@ -20,6 +20,7 @@ pub(crate) mod symmetry;
 pub(crate) mod time_command;
 pub(crate) mod tracked;
 pub(crate) mod trail;
+pub(crate) mod transactions;
 mod unordered;
 pub(crate) mod watched;
 

@@ -18,11 +18,11 @@ use super::{
     keyspace::Keyspace,
     one_by_one,
     rules::{ClientState, Tally, operation_name},
-    servers::Transactions,
     symmetry::Symmetry,
     time_command,
     tracked::Tracked,
     trail::Trail,
+    transactions::Transactions,
 };
 use crate::{
     clock::LessonTime,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     keyspace::Keyspace,
     script::{self, ListUse},
-    servers::Pending,
+    transactions::Pending,
 };
 use crate::{
     client::protocol::Wire,

@@ -25,11 +25,16 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     } else {
         progress(exploration, summary);
         let violations = explored.map_or(exploration.progress.violations, |found| found.violations);
+        let at_least = if explored.is_some_and(|found| !found.complete) { "≥ " } else { "" };
         match explored {
+            // Orders are counted only when they end, but the search has already found one that goes wrong.
+            Some(explored) if !explored.complete && violations == 1 => {
+                summary.say(&format!("{} {}", glyphs::CUT, words::SOME_GO_WRONG.get(lang)), Role::Danger);
+            }
             _ if violations > 0 => {
                 let words = match violations {
                     1 => words::ONE_GOES_WRONG.get(lang).to_owned(),
-                    _ => words::GO_WRONG.with(lang, &[&grouped(violations)]),
+                    _ => words::GO_WRONG.with(lang, &[&format!("{at_least}{}", grouped(violations))]),
                 };
                 summary.say(&format!("{} {words}", glyphs::CUT), Role::Danger);
             }
@@ -37,7 +42,6 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
                 summary.say(&format!("{} {}", glyphs::CUT, words::NOT_ALL_END.get(lang)), Role::Danger);
             }
             Some(explored) if explored.complete => none_goes_wrong(exploration, explored.cut, summary),
-            // Orders are counted only when they end, but the search has already found one that goes wrong.
             None if !exploration.shortest.is_empty() => {
                 summary.say(&format!("{} {}", glyphs::CUT, words::SOME_GO_WRONG.get(lang)), Role::Danger);
             }
@@ -46,7 +50,7 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
         for (name, orders) in explored.map_or(&[][..], |explored| &explored.broken) {
             let known = found.and_then(|found| found.invariants.iter().find(|known| known.name == *name));
             let says = known.map_or(name.as_str(), |invariant| invariant.says.get(lang));
-            let words = words::ORDERS_BROKE.with(lang, &[&grouped(*orders), says]);
+            let words = words::ORDERS_BROKE.with(lang, &[&format!("{at_least}{}", grouped(*orders)), says]);
             summary.say(&format!("  {words}"), Role::Text);
         }
     }
