@@ -34,9 +34,9 @@ use crate::server::secret::Secret;
 const READY_WITHIN: Duration = Duration::from_secs(20);
 
 /// How long one probe waits. A connection made before the server accepts can stay unanswered for ever, so probes are
-/// short at first and grow only for busy machines.
+/// short at first and grow only for busy machines, on which an answer may take seconds.
 const FIRST_PROBE: Duration = Duration::from_millis(20);
-const LONGEST_PROBE: Duration = Duration::from_secs(2);
+const LONGEST_PROBE: Duration = Duration::from_secs(5);
 
 /// The pause after a refused probe.
 const BETWEEN_PROBES: Duration = Duration::from_millis(2);
