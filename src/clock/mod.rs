@@ -226,8 +226,15 @@ impl LessonClock {
 
     /// Lets lesson time run without a limit at its present rate, but no faster than real time.
     pub fn run_on(&self) -> Result<LessonTime, ClockError> {
+        self.run_on_for(Duration::MAX)
+    }
+
+    /// As [`LessonClock::run_on`], but lesson time stops after `longest` of real time, unless it is changed before.
+    pub fn run_on_for(&self, longest: Duration) -> Result<LessonTime, ClockError> {
+        let longest = time::nanos(longest);
         self.change(&mut self.state(), |line, real| {
-            line.turned(real, line.rate.min(Rate::NORMAL.per_mille()))
+            let rate = line.rate.min(Rate::NORMAL.per_mille());
+            Line { longest, ..line.turned(real, rate) }
         })
     }
 

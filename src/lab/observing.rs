@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use tokio::time::timeout;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::{Lab, LabError, Waiting};
 use crate::clock::LessonTime;
 use crate::log::{FILES, SentinelNotice, ServerState};
-use crate::process::child::log_tail;
+use crate::process::{child::log_tail, starvation};
 use crate::server::boot::{Server, ready};
 use crate::server::flock::FileLocks;
 use crate::server::observe::ObserveError;
@@ -31,7 +31,7 @@ impl Lab {
                 return Ok(None);
             }
             let look = || server.observer.observe(&self.clock, server.slot.as_ref());
-            match retry_while_stopped(server, look).await {
+            match retry_while_it_cannot_run(server, look).await {
                 Ok(observed) => Ok(Some(ServerState { server: server.info.name.clone(), observed })),
                 // It may have ended meanwhile; the end of a process is noticed a moment after that of its connections.
                 Err(error) => match timeout(NOTICED_WITHIN, server.process.exited()).await {
@@ -115,21 +115,23 @@ impl Lab {
         let server = self.server(server)?;
         let role = match server.process.ended() {
             Some(_) => None,
-            None => retry_while_stopped(server, || server.observer.field("role")).await.ok().flatten(),
+            None => retry_while_it_cannot_run(server, || server.observer.field("role")).await.ok().flatten(),
         };
         Ok(matches!(role.as_deref(), Some("master" | "leader")))
     }
 }
 
-/// Observes a server, and retries as long as it is silent because something outside Lockstep has stopped it:
-/// `ProcessHealth` reports that to the waiting tasks, which may continue when the server does.
-async fn retry_while_stopped<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
+/// Observes a server, and retries as long as it is silent because it cannot run: something outside Lockstep has stopped
+/// it, which `ProcessHealth` reports to the waiting tasks, or the machine is too busy.
+async fn retry_while_it_cannot_run<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
 where
     F: Future<Output = Result<T, ObserveError>>,
 {
+    let (began, process) = (Instant::now(), &server.process);
     loop {
         match look().await {
-            Err(ObserveError::Silent) if server.process.state.is_stopped() => {}
+            Err(ObserveError::Silent) if process.state.is_stopped() => {}
+            Err(ObserveError::Silent) if starvation::excuses(process.pid(), began.elapsed()).await => {}
             looked => return looked,
         }
     }
@@ -140,7 +142,7 @@ pub(super) async fn read<T, F>(server: &Server, look: impl Fn() -> F) -> Result<
 where
     F: Future<Output = Result<T, ObserveError>>,
 {
-    retry_while_stopped(server, look).await.map_err(|error| unreadable(server, &error))
+    retry_while_it_cannot_run(server, look).await.map_err(|error| unreadable(server, &error))
 }
 
 fn unreadable_files(error: &io::Error) -> LabError {

@@ -6,7 +6,35 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::time::sleep;
+
 use crate::process::usage::Meters;
+
+/// How long a silent process is watched to see whether it waits for a processor. Real time.
+const WATCHED_FOR: Duration = Duration::from_secs(1);
+
+/// A thread that waits this long for a processor is on a machine that is too busy for it.
+const STARVED: Duration = Duration::from_millis(100);
+
+/// How long a busy machine excuses silence, in real time: a process that is stuck must be reported on such a machine,
+/// too.
+const EXCUSED_FOR: Duration = Duration::from_mins(1);
+
+/// Whether the machine is too busy to run a process that has been silent for this long, so that its silence says
+/// nothing about it. All its threads are watched: a JVM answers with a chain of them, and the first one only waits for
+/// the others.
+pub(crate) async fn excuses(pid: u32, silent: Duration) -> bool {
+    if silent >= EXCUSED_FOR {
+        return false;
+    }
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let threads = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    let threads = Meters(threads.collect());
+    let mut starvation = Starvation::default();
+    starvation.longest(&threads);
+    sleep(WATCHED_FOR).await;
+    starvation.longest(&threads) >= STARVED
+}
 
 /// Samples how long processes wait. Only the first thread of each is sampled, which is where Redis does its
 /// work. If the system does not report it, no process counts as waiting.
@@ -60,11 +88,12 @@ mod tests {
 
     use super::*;
 
-    /// A process that runs forever, on the first processor that these tests may use.
-    struct Busy(Child);
+    /// A process that is killed at the end of its test.
+    struct Running(Child);
 
-    impl Busy {
-        fn start(nice: &str) -> Self {
+    impl Running {
+        /// One that always wants to run, on the first processor that these tests may use.
+        fn busy(nice: &str) -> Self {
             let status = fs::read_to_string("/proc/self/status").expect("its own status");
             let allowed =
                 status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
@@ -74,7 +103,7 @@ mod tests {
         }
     }
 
-    impl Drop for Busy {
+    impl Drop for Running {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -83,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_reported_while_it_lasts() {
-        let (humble, _other) = (Busy::start("19"), Busy::start("0"));
+        let (humble, _other) = (Running::busy("19"), Running::busy("0"));
         let pid = humble.0.id();
         let (mut starvation, mut counted) = (Starvation::default(), Duration::ZERO);
         let began = Instant::now();
@@ -97,5 +126,17 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         panic!("no wait was told before it was over");
+    }
+
+    #[tokio::test]
+    async fn silence_is_excused_only_while_a_process_waits_for_a_processor() {
+        let (humble, _other) = (Running::busy("19"), Running::busy("0"));
+        let idle = Running(Command::new("sleep").arg("600").spawn().expect("coreutils"));
+        let began = Instant::now();
+        // Both may need a moment until they are what they shall be.
+        while !excuses(humble.0.id(), Duration::ZERO).await || excuses(idle.0.id(), Duration::ZERO).await {
+            assert!(began.elapsed() < Duration::from_secs(30), "starved or not, it was not told");
+        }
+        assert!(!excuses(humble.0.id(), EXCUSED_FOR).await, "not for ever");
     }
 }

@@ -9,7 +9,8 @@ use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -22,19 +23,20 @@ use crate::process::child::{Process, log_tail};
 use crate::process::error::LabError;
 use crate::process::health::{ProcessHealth, ProcessProblem};
 use crate::process::programs::Search;
-use crate::process::spawner;
 use crate::process::workspace::Workspace;
+use crate::process::{spawner, starvation};
 use crate::server::link::Link;
 use crate::server::observe::Observer;
 use crate::server::secret::Secret;
 
-/// How long a server may take to answer after its start, in real time: many times what a slow machine needs.
+/// How long a server that can run may take to answer after its start, in real time: many times what a slow machine
+/// needs.
 const READY_WITHIN: Duration = Duration::from_secs(20);
 
 /// How long one probe waits. A connection made before the server accepts can stay unanswered for ever, so probes are
-/// short at first and grow only for busy machines.
+/// short at first and grow only for busy machines, on which an answer may take seconds.
 const FIRST_PROBE: Duration = Duration::from_millis(20);
-const LONGEST_PROBE: Duration = Duration::from_secs(2);
+const LONGEST_PROBE: Duration = Duration::from_secs(5);
 
 /// The pause after a refused probe.
 const BETWEEN_PROBES: Duration = Duration::from_millis(2);
@@ -224,13 +226,29 @@ pub(crate) async fn ready<T, F>(process: &Process, mut probe: impl FnMut() -> F)
 where
     F: Future<Output = Option<T>>,
 {
-    let answered = async {
+    let began = Instant::now();
+    let mut answered = pin!(async {
         let mut patience = FIRST_PROBE;
         loop {
             match timeout(patience, probe()).await {
                 Ok(Some(answer)) => break answer,
                 Ok(None) => tokio::time::sleep(BETWEEN_PROBES).await,
                 Err(_) => patience = LONGEST_PROBE.min(patience * 2),
+            }
+        }
+    });
+    let answered = async {
+        loop {
+            match timeout(READY_WITHIN, &mut answered).await {
+                Ok(answer) => break Ok(answer),
+                Err(_) if starvation::excuses(process.pid(), began.elapsed()).await => {}
+                Err(_) => {
+                    break Err(LabError::Silent {
+                        server: process.state.name.clone(),
+                        seconds: began.elapsed().as_secs(),
+                        log: log_tail(&process.state.log),
+                    });
+                }
             }
         }
     };
@@ -241,11 +259,7 @@ where
             how,
             log: log_tail(&process.state.log),
         }),
-        answer = timeout(READY_WITHIN, answered) => answer.map_err(|_| LabError::Silent {
-            server: process.state.name.clone(),
-            seconds: READY_WITHIN.as_secs(),
-            log: log_tail(&process.state.log),
-        }),
+        answer = answered => answer,
     }?;
     if process.keeps_clock() {
         Ok(answer)

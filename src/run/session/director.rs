@@ -30,6 +30,10 @@ use crate::{
     verdict::Watch,
 };
 
+/// How long lesson time runs on during a look at the servers, in real time. A look takes some milliseconds; if it takes
+/// this long, the machine is too busy to run a server, and the sessions of its clients must not end by that.
+const RUNS_WHILE_LOOKING: Duration = Duration::from_secs(1);
+
 pub(crate) struct Director {
     pub(crate) scenario: Scenario,
     pub(crate) harness: Harness,
@@ -434,7 +438,10 @@ impl Director {
         if !self.observes {
             return Ok(());
         }
-        let states = self.harness.observe().await?;
+        self.clock.run_on_for(RUNS_WHILE_LOOKING)?;
+        let states = self.harness.observe().await;
+        self.clock.run_on()?;
+        let states = states?;
         self.record_notices();
         for state in &states {
             if !self.known_states.contains(state) {
