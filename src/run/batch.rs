@@ -17,7 +17,7 @@ use crate::{
         plan::{InvariantPlan, NeverPlan},
     },
     log::Log,
-    text::{Text, both},
+    text::Text,
     verdict,
 };
 
@@ -37,7 +37,7 @@ pub struct Control {
 #[derive(Debug, Clone)]
 pub struct Finding {
     pub explored: Explored,
-    pub invariants: Vec<Invariant>,
+    pub wording: Wording,
 }
 
 #[derive(Debug)]

@@ -68,6 +68,7 @@ fn every_field_is_told() {
         ("Claim", "## Claims", "field"),
         ("Invariant", "## Invariants", "field"),
         ("LockSpec", "### Locks", "field"),
+        ("CounterSpec", "### Other steps", "field of `counters`"),
         ("HeldLock", "### Locks", "field of `holds`"),
         ("Explore", "### What exploring must find", "field of `explore`"),
         ("Card", "## Interview cards", "field"),
