@@ -3,7 +3,10 @@
 
 use std::fmt::Write;
 
-use crate::place::{NEW_LESSON, Place};
+use crate::{
+    place::{NEW_LESSON, Place},
+    texts::{HEAD, ONLY},
+};
 
 /// Checks `NEW_LESSON` with one text replaced; returns standard error.
 fn broken(from: &str, to: &str) -> String {
@@ -550,4 +553,39 @@ fn the_title_of_a_counter_that_nobody_counts_is_a_mistake() {
     assert!(error.contains("unknown counter `refusd`") && error.contains("`refused`"), "{error}");
     let error = checked(NEW_LESSON.replacen("clients:\n", titled, 1));
     assert!(error.contains("`- count: refusd`"), "{error}");
+}
+
+#[test]
+fn an_expression_that_fails_in_a_run_is_told_where_it_stands() {
+    let text = format!(
+        "{HEAD}lab: redis
+setup:
+  - redis: SET stock 1
+clients:
+  A: {{ runs: sell }}
+  B: {{ runs: change }}
+programs:
+  sell:
+    - look: {{ redis: WATCH stock }}
+    - begin: {{ redis: MULTI }}
+    - queue: {{ redis: DECR stock }}
+    - e: {{ redis: EXEC }}
+    - if: e[0] == 1
+      then: [count: sold]
+  change:
+    - put: {{ redis: SET stock 5 }}
+{ONLY}    claims:
+      - moves('A.e') == 1
+story:
+  - move: [A.look, B.put]
+  - finish: A
+"
+    );
+    let line = text.lines().position(|line| line.contains("- if: e[0]")).expect("the condition") + 1;
+    let place = Place::new();
+    place.write("lesson.yaml", &text);
+    let answer = place.run(&["run", "lesson.yaml"]);
+    assert_eq!(answer.code, Some(2), "{}{}", answer.out, answer.err);
+    assert!(answer.err.contains(&format!("lesson.yaml:{line}:")), "{}", answer.err);
+    assert!(answer.err.contains("`e` is none"), "{}", answer.err);
 }
