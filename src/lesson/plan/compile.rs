@@ -265,10 +265,13 @@ impl Draft<'_> {
         let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
         let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
         let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
-        self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
+        for code in doubts::errors_asked(source).map(str::to_owned) {
+            let before = if own.is_some() || self.in_recipe { None } else { self.never_before(&code) };
+            self.asked_errors.push((code, path.clone(), before));
+        }
         // An operation that is tried again until there is no error has to allow that error.
         if own.is_some() && Mentions::of(source).names("error") {
-            self.asked_errors.push((String::new(), path.clone()));
+            self.asked_errors.push((String::new(), path.clone(), None));
         }
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
