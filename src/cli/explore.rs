@@ -24,7 +24,7 @@ use crate::{
         self, Bounds, CarriedOut, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress,
         Stuck, Unavoidable,
     },
-    run::{moves::describe, race},
+    run::{moves::describe, race::Wording},
     text::{Lang, Text, both},
     ui::view::outcomes::histogram::words_of,
     verdict::why,
@@ -331,16 +331,16 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     } else if found.orders() == 1 {
         lines.push(format!("    {}", words::ONE_ORDER.get(lang)));
     }
-    let invariants = race::invariants(scenario);
+    let wording = Wording::of(scenario);
     for seen in &found.outcomes {
-        lines.push(format!("    {:>8}  {}", seen.orders, words_of(&seen.outcome, &invariants, lang)));
+        lines.push(format!("    {:>8}  {}", seen.orders, words_of(&seen.outcome, &wording, lang)));
     }
     // Each invariant has its own shortest order, indented below it; the order of a single invariant is not
     // indented.
     let indent = if found.broken.len() > 1 { "      " } else { "    " };
     for (invariant, orders) in &found.broken {
         let orders = counted(*orders);
-        let says = invariants.iter().find(|known| known.name == *invariant);
+        let says = wording.invariants.iter().find(|known| known.name == *invariant);
         let says = says.map_or("", |known| known.says.get(lang)).trim_end_matches(['.', '。']);
         lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders, says, invariant])));
         let Some((known, shortest)) = found.confirmed(invariant) else {

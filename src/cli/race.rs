@@ -138,6 +138,7 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
             "first_seed": seed.wrapping_add(kind.first().into()),
             "locks": outcome.locks, "counters": outcome.counters, "values": outcome.values,
             "unfinished": outcome.unfinished, "broken": outcome.broken,
+            "says": report.info.wording.broken(outcome).collect::<Vec<_>>(),
         })
     });
     json!({
@@ -178,7 +179,7 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
     }
     let outcomes = report.kept.outcomes();
     let names: Vec<String> =
-        outcomes.iter().map(|(outcome, _)| words_of(outcome, &report.info.invariants, lang)).collect();
+        outcomes.iter().map(|(outcome, _)| words_of(outcome, &report.info.wording, lang)).collect();
     let wide = names.iter().take(MOST).map(|name| text::width(name)).max().unwrap_or(0);
     let digits = outcomes.first().map_or(1, |(_, kind)| kind.count().to_string().len());
     for (name, (outcome, kind)) in names.iter().zip(&outcomes).take(MOST) {
@@ -193,7 +194,7 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
         let more = (outcomes.len() - MOST).to_string();
         lines.push(format!("    {}", words::MORE_OUTCOMES.with(lang, &[&more])));
     }
-    for invariant in &report.info.invariants {
+    for invariant in &report.info.wording.invariants {
         let broke = report.kept.broke(&invariant.name);
         if broke > 0 {
             let (broke, says) = (broke.to_string(), invariant.says.get(lang));

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::{Lab, LabError, Waiting};
 use crate::clock::LessonTime;
-use crate::log::{FILES, SentinelNotice, ServerState};
+use crate::log::{Command, FILES, SentinelNotice, ServerState};
 use crate::process::{child::log_tail, starvation};
 use crate::server::boot::{Server, ready};
 use crate::server::flock::FileLocks;
@@ -43,6 +43,13 @@ impl Lab {
         let files =
             self.files.as_ref().map(|files| files.observe().map_err(|error| unreadable_files(&error)));
         join_all(looks).await.into_iter().filter_map(Result::transpose).chain(files).collect()
+    }
+
+    /// A command that is about to be sent to a server, if it is one of the lab's.
+    pub(crate) fn note(&self, server: &str, command: &Command) {
+        if let Ok(server) = self.server(server) {
+            server.observer.note(command);
+        }
     }
 
     /// The messages of Sentinels since the last call, with time and sender, oldest first.

@@ -13,7 +13,7 @@ use crate::text::both;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explore {
-    /// Whether some order must break an invariant, or none may.
+    /// Whether some order must break an invariant, none may, or some order must never end.
     pub expect: ExploreExpect,
     /// The number of moves after which an order is cut, 1 to 250. Default: 24; an order that is cut at the default does
     /// not prove that nothing breaks.
@@ -61,12 +61,39 @@ impl Explore {
 
 /// What the exploration must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum ExploreExpect {
     /// No order breaks an invariant.
     None,
     /// Some order breaks an invariant.
     Violated,
+    /// Some order never ends, for any of the reasons below.
+    Stuck,
+    /// In some order somebody waits for what nobody will bring about.
+    Deadlock,
+    /// In some order time passes, and everything comes to be as it was.
+    Livelock,
+    /// In some order somebody waits for a notification that will not come.
+    LostWakeup,
+}
+
+impl ExploreExpect {
+    /// The word in lessons.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Violated => "violated",
+            Self::Stuck => "stuck",
+            Self::Deadlock => "deadlock",
+            Self::Livelock => "livelock",
+            Self::LostWakeup => "lost-wakeup",
+        }
+    }
+
+    /// Whether it is about invariants, rather than about orders that never end.
+    pub fn is_about_invariants(self) -> bool {
+        matches!(self, Self::None | Self::Violated)
+    }
 }
 
 /// The default number of moves after which an order is cut: enough for two clients that retry while they wait for a

@@ -110,8 +110,17 @@ impl Expr {
     }
 
     pub fn eval(&self, names: Value) -> Result<Value, String> {
+        let known = names.clone();
         let value = self.compiled.eval(names).and_then(bounds::settled);
-        value.map_err(|error| self.failed(&error))
+        value.map_err(|error| {
+            let none = self
+                .names()
+                .into_iter()
+                .filter(|name| known.get_attr(name).is_ok_and(|value| value.is_none()));
+            let none: Vec<String> = none.map(|name| format!("`{name}` is none")).collect();
+            let why = self.failed(&error);
+            if none.is_empty() { why } else { format!("{why} ({})", none.join(", ")) }
+        })
     }
 
     fn failed(&self, error: &minijinja::Error) -> String {

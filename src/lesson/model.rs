@@ -70,6 +70,9 @@ pub struct Lesson {
     /// listed may be held by one client, or shared by any number.
     #[serde(default)]
     pub locks: IndexMap<String, LockSpec>,
+    /// The titles of counters on the screen. A counter that is not listed is shown by its name.
+    #[serde(default)]
+    pub counters: IndexMap<String, CounterSpec>,
     /// Lua scripts for Redis, by name. The scripts of the recipes can be used without being repeated here.
     #[serde(default)]
     pub scripts: IndexMap<String, String>,
@@ -289,6 +292,14 @@ pub struct LockSpec {
     /// How many clients may hold it at the same time, as with a semaphore: a number or `${…}`. Default: 1.
     #[serde(default)]
     pub holders: Option<Count>,
+}
+
+/// A counter's title.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CounterSpec {
+    /// The title on the screen, in place of the counter's name.
+    pub title: Text,
 }
 
 /// A number, or a `${…}` that evaluates to one.

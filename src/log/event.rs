@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     fault::Fault,
-    lock::LockInfo,
+    lock::{CounterInfo, LockInfo},
     product::{Command, ServerState, sentinel::SentinelNotice, with_text},
     reply::Reply,
 };
@@ -168,6 +168,9 @@ pub enum EventKind {
         /// What the lesson declares about its locks. A lock not listed here allows one holder.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         locks: Vec<LockInfo>,
+        /// The titles of the lesson's counters.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        counters: Vec<CounterInfo>,
     },
     Session {
         actor: ActorId,

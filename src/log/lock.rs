@@ -1,4 +1,4 @@
-//! What a lesson declares about its locks: their names, and how many actors may hold one.
+//! What a lesson declares about its locks and counters: their titles, and how many actors may hold a lock.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,13 @@ pub struct LockInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Text>,
     pub limit: Limit,
+}
+
+/// The title of a counter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterInfo {
+    pub name: String,
+    pub title: Text,
 }
 
 /// How many actors may hold a lock at a time.

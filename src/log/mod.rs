@@ -24,7 +24,7 @@ pub use event::{
 pub use fault::{Condition, Direction, Fault, Target};
 pub use history::HistoryEntry;
 pub use link::LinkId;
-pub use lock::{ANY, Excess, Limit, LockInfo, is_any, stands_for};
+pub use lock::{ANY, CounterInfo, Excess, Limit, LockInfo, is_any, stands_for};
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
     files::{FILES, Flock},
@@ -154,6 +154,16 @@ impl Log {
         };
         // The title of a group of locks does not tell which of them it is.
         known.filter(|known| !known.name.contains(ANY))?.title.as_ref()
+    }
+
+    /// The title of a counter, if the lesson gives it one.
+    pub fn counter_title(&self, counter: &str) -> Option<&Text> {
+        match self.events.first().map(|first| &first.kind) {
+            Some(EventKind::LabReady { counters, .. }) => {
+                counters.iter().find(|known| known.name == counter).map(|known| &known.title)
+            }
+            _ => None,
+        }
     }
 
     pub fn is_empty(&self) -> bool {

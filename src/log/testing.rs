@@ -38,6 +38,7 @@ pub fn ready(servers: &[&str], actors: impl IntoIterator<Item = Actor>) -> Event
         servers: servers.iter().map(server).collect(),
         actors: actors.into_iter().collect(),
         locks: Vec::new(),
+        counters: Vec::new(),
     }
 }
 

@@ -121,7 +121,7 @@ impl Output {
 pub(crate) struct Failure {
     pub(crate) actor: ActorId,
     pub(crate) cause: Cause,
-    /// The path of the operation in the lesson, if the failure is about an operation that has one.
+    /// The path of the operation or step in the lesson, if it has one.
     pub(crate) path: Option<Path>,
     pub(crate) why: Text,
 }
@@ -540,7 +540,8 @@ impl Actor {
     }
 
     fn failure(&self, cause: Cause, operation: Option<&Arc<PlannedOperation>>, why: Text) -> Failure {
-        let path = operation.and_then(|operation| operation.path.clone());
+        let path =
+            self.interpreter.place().or(operation.and_then(|operation| operation.path.as_ref())).cloned();
         Failure { actor: self.id, cause, path, why }
     }
 }

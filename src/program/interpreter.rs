@@ -9,6 +9,7 @@ use crate::{
     client::protocol::Wire,
     clock::LessonTime,
     lesson::{
+        Path,
         expr::{Scope, Template, json_value, within_allowance},
         parse_millis,
         plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program, passed},
@@ -195,6 +196,13 @@ impl Interpreter {
             "the program runs in a circle without ever reaching an operation",
             "程序一直在原地打转，走不到任何操作"
         ))
+    }
+
+    /// Where the author wrote the current instruction, if that is known.
+    pub(crate) fn place(&self) -> Option<&Path> {
+        let Program { believes, conditions, .. } = &*self.program;
+        let mut known = believes.iter().chain(conditions);
+        known.find(|(at, _)| *at == self.at).map(|(_, path)| path)
     }
 
     /// The next operation, if only assignments and jumps come before it: nothing that others could observe, and no

@@ -135,15 +135,21 @@ impl Recording {
         Ok(())
     }
 
-    /// The lesson decides how many may hold a lock, as it decides its claims.
+    /// The lesson decides how many may hold a lock and what a counter is called, as it decides its claims.
     fn note_locks(&mut self, scenario: &Scenario) {
-        let is_news = |event: &Event| matches!(&event.kind, EventKind::LabReady { locks, .. } if *locks != scenario.locks);
+        let is_news = |event: &Event| match &event.kind {
+            EventKind::LabReady { locks, counters, .. } => {
+                *locks != scenario.locks || *counters != scenario.counter_titles
+            }
+            _ => false,
+        };
         if !self.log.events().first().is_some_and(is_news) {
             return;
         }
         let mut events = self.log.events().to_vec();
-        if let EventKind::LabReady { locks, .. } = &mut events[0].kind {
+        if let EventKind::LabReady { locks, counters, .. } = &mut events[0].kind {
             locks.clone_from(&scenario.locks);
+            counters.clone_from(&scenario.counter_titles);
         }
         self.log = Log::new();
         self.log.extend(events);

@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, Progress, ShortestSoFar, estimated_time, explore},
-    race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
+    explore::{Bounds, ExploreError, Explored, Progress, ShortestSoFar, explore},
+    race::{MOST_RACES, Outcome, Race, RaceInfo, Wording, racer::Racer},
     session::{Failure, RunError, story::span},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         plan::{InvariantPlan, NeverPlan},
     },
     log::Log,
-    text::{Text, both},
+    text::Text,
     verdict,
 };
 
@@ -37,7 +37,7 @@ pub struct Control {
 #[derive(Debug, Clone)]
 pub struct Finding {
     pub explored: Explored,
-    pub invariants: Vec<Invariant>,
+    pub wording: Wording,
 }
 
 #[derive(Debug)]
@@ -197,37 +197,12 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
         };
         let last = match found {
             Ok(explored) => {
-                BatchUpdate::Found(Box::new(Finding { invariants: race::invariants(&scenario), explored }))
+                BatchUpdate::Found(Box::new(Finding { wording: Wording::of(&scenario), explored }))
             }
             Err(ExploreError::Engine(error)) => BatchUpdate::Failed((&error).into()),
-            Err(error) => BatchUpdate::Failed(Failure { message: error_text(&error), server: false }),
+            Err(error) => BatchUpdate::Failed(Failure { message: error.text(), server: false }),
         };
         let _ = updates.send(last).await;
     }));
     Batch { control, updates: receiver }
-}
-
-/// Returns the message in both languages. Errors in a lesson concern its author and are in English only.
-fn error_text(error: &ExploreError) -> Text {
-    match error {
-        ExploreError::Engine(error) => error.text(),
-        ExploreError::Lab(why) | ExploreError::NotRepeated(why) => why.clone(),
-        ExploreError::NotReplayable { operation, command, why } => both!(
-            "`{operation}` ({command}) cannot be explored: {why}",
-            "`{operation}`（{command}）不能穷举：{why}",
-            why
-        ),
-        ExploreError::TooMany { orders, rate, seconds } => Text {
-            en: format!(
-                "about {orders:.1e} orders at {rate:.0} a second would take {}; choose fewer moves, fewer clients, or \
-                 no fault",
-                estimated_time(*seconds).en
-            ),
-            zh: format!(
-                "大约有 {orders:.1e} 种顺序，每秒 {rate:.0} 种，要跑 {}；请减少步数或客户端数，或者不加故障",
-                estimated_time(*seconds).zh
-            ),
-        },
-        other => other.to_string().into(),
-    }
 }

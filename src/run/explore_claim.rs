@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::OnceLock, time::Duration};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, OutcomeSeen, Progress, explore},
+    explore::{Bounds, ExploreError, Explored, OutcomeSeen, Progress, Stuck, estimated_time, explore},
     session::{RunError, RunReport},
 };
 use crate::{
@@ -69,9 +69,40 @@ async fn explored(
         ExploreError::Engine(error) => error,
         other => {
             let path = Path::root().key("variants").key(&scenario.variant).key("explore");
-            let mistake = Mistake::new(&path, other.to_string());
-            RunError::Lesson(scenario.loaded.source.place(&mistake))
+            RunError::Lesson(scenario.loaded.source.place(&mistake(expected, &other, &path)))
         }
+    })
+}
+
+/// Why a variant cannot be explored, with the keys of the lesson that change it.
+fn mistake(expected: &Explore, error: &ExploreError, path: &Path) -> Mistake {
+    let ExploreError::TooMany { orders, rate, seconds } = error else {
+        return Mistake::new(path, error.text());
+    };
+    let (orders, rate, time) = (format!("{orders:.1e}"), format!("{rate:.0}"), estimated_time(*seconds));
+    let message = both!(
+        "about {orders} orders at {rate} a second would take {time}",
+        "大约有 {orders} 种顺序，每秒 {rate} 种，要跑 {time}",
+        time
+    );
+    let bounds = [
+        (expected.slow.is_some(), "slow"),
+        (expected.most_faults.is_some(), "most_faults"),
+        (!expected.faults.is_empty(), "faults"),
+    ];
+    let given = bounds.into_iter().filter(|(given, _)| *given).map(|(_, key)| format!("`{key}`"));
+    let keys = given.collect::<Vec<_>>().join(", ");
+    let moves = expected.moves.unwrap_or(MOVES);
+    Mistake::new(path, message).help(if keys.is_empty() {
+        both!(
+            "a smaller `moves` (now {moves}) makes it shorter, and so do fewer `clients` or fewer operations",
+            "把 `moves` 调小（现在是 {moves}），或者减少 `clients`、减少操作，都能缩短"
+        )
+    } else {
+        both!(
+            "a smaller `moves` (now {moves}) makes it shorter, and so does less of {keys}, or fewer `clients`",
+            "把 `moves` 调小（现在是 {moves}），减少 {keys}，或者减少 `clients`，都能缩短"
+        )
     })
 }
 
@@ -143,7 +174,53 @@ fn observed(expected: &Explore, found: &Explored, moves: usize, unfinished: usiz
     observed
 }
 
+/// Whether some order never ends in the way that a variant claims.
+fn never_ends(expected: &Explore, found: &Explored) -> ClaimResult {
+    let is_meant = |stuck: Stuck| match expected.expect {
+        ExploreExpect::Deadlock => stuck == Stuck::Deadlock,
+        ExploreExpect::Livelock => stuck == Stuck::Livelock,
+        ExploreExpect::LostWakeup => stuck == Stuck::LostWakeup,
+        _ => matches!(stuck, Stuck::Deadlock | Stuck::Livelock | Stuck::LostWakeup),
+    };
+    let (meant, others): (Vec<_>, Vec<_>) = found.stuck.iter().partition(|kind| is_meant(kind.stuck));
+    let says = match expected.expect {
+        ExploreExpect::Deadlock => Text::new(
+            "In some order somebody waits for what nobody will bring about (deadlock).",
+            "有的执行顺序会死锁：有人在等永远不会发生的事。",
+        ),
+        ExploreExpect::Livelock => Text::new(
+            "In some order time passes, and everything comes to be as it was (livelock).",
+            "有的执行顺序会活锁：时间在走，一切又回到原样。",
+        ),
+        ExploreExpect::LostWakeup => Text::new(
+            "In some order somebody waits for a notification that will not come (lost wake-up).",
+            "有的执行顺序会丢失唤醒：有人在等一个再也不会来的通知。",
+        ),
+        _ => Text::new("Some order never ends.", "有的执行顺序永远不会结束。"),
+    };
+    let orders = found.orders();
+    let mut observed: Vec<Text> = meant.iter().chain(&others).map(|kind| kind.says.clone()).collect();
+    if observed.is_empty() {
+        observed.push(both!("all of {orders} orders end", "{orders} 种顺序都会结束"));
+    }
+    if found.cut > 0 {
+        let cut = found.cut;
+        observed.push(both!("{cut} were cut, and may go on", "{cut} 种被截断，后面如何不知道"));
+    }
+    ClaimResult {
+        claim: format!("explore: {}", expected.expect.word()),
+        says: Some(says),
+        expected: Text::new("at least 1 never ends", "至少 1 种不会结束"),
+        observed: Text::join(&observed, "; ", "；"),
+        holds: !meant.is_empty(),
+        evidence: Vec::new(),
+    }
+}
+
 fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
+    if !expected.expect.is_about_invariants() {
+        return never_ends(expected, found);
+    }
     let (violations, cut) = (found.violations, found.cut);
     // What follows the end of an order that was cut is unknown, unless its author asked for just that many
     // moves.
@@ -163,7 +240,7 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
             },
             violations == 0 && conclusive && unfinished == 0,
         ),
-        ExploreExpect::Violated => (
+        _ => (
             "explore: violated",
             if faults.is_empty() {
                 Text::new("Some order of the moves breaks an invariant.", "有的执行顺序会出错。")
@@ -202,4 +279,30 @@ fn none_breaks(cut: bool, moves: usize, faults: &str) -> Text {
         within,
         with
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Explore, ExploreError, ExploreExpect, Path, mistake};
+    use crate::lesson::Failing;
+
+    #[test]
+    fn a_search_that_takes_too_long_names_the_keys_that_shorten_it() {
+        let error = ExploreError::TooMany { orders: 1.2e9, rate: 1000.0, seconds: 1.2e6 };
+        let with = |faults| Explore {
+            expect: ExploreExpect::None,
+            moves: Some(40),
+            faults,
+            broken_by: Vec::new(),
+            most_faults: None,
+            slow: Some(1),
+            ends: None,
+        };
+        let told = mistake(&with(vec![Failing::Crash.anywhere()]), &error, &Path::root());
+        assert_eq!(told.message.en, "about 1.2e9 orders at 1000 a second would take 14 days");
+        let help = told.help.expect("what to do");
+        assert!(help.en.contains("`moves` (now 40)") && help.en.contains("`slow`, `faults`"), "{help:?}");
+        assert!(help.zh.contains("`slow`, `faults`"), "{help:?}");
+        assert!(!help.en.contains("--") && !told.message.en.contains("--"));
+    }
 }

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use thiserror::Error;
 
 use crate::clock::{LessonClock, LessonTime, Slot};
-use crate::log::{Observed, SentinelNotice};
+use crate::log::{Command, Observed, SentinelNotice};
 
 /// How long an observation may take, in real time. A frozen server does not answer, and nothing must wait for it.
 const OBSERVE_WITHIN: Duration = Duration::from_secs(5);
@@ -46,6 +46,9 @@ pub(crate) trait Observer: Debug + Send + Sync {
     fn unix_millis(&self) -> Observation<'_, Option<i64>> {
         Box::pin(async { Ok(None) })
     }
+
+    /// A command that is about to be sent to the server. It may name something that the server cannot list.
+    fn note(&self, _: &Command) {}
 
     /// The messages that it has published since the last call, with their times.
     fn notices(&self) -> Vec<(LessonTime, SentinelNotice)> {

@@ -59,7 +59,9 @@ fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
         EventKind::Believes { lock, belief, .. } => belief_words(log, name, lock, *belief),
         EventKind::Counted { counter, .. } => {
             let count = count(log, index, counter);
-            (format!("{name} counted {counter} = {count}"), format!("{name} 计数，{counter} = {count}"))
+            let title = log.counter_title(counter);
+            let [en, zh] = [Lang::En, Lang::Zh].map(|lang| title.map_or(&**counter, |title| title.get(lang)));
+            (format!("{name} counted {en} = {count}"), format!("{name} 计数，{zh} = {count}"))
         }
         EventKind::Finished { .. } => (format!("{name} finished"), format!("{name} 执行完毕")),
         EventKind::Metric { server, name, value } => {

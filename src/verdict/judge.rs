@@ -11,7 +11,7 @@ use crate::{
         Expect, Scenario,
         expr::Mentions,
         expr::{Expr, Template, within_allowance},
-        plan::{ActorPlan, Condition, TextPlan},
+        plan::{Condition, TextPlan},
     },
     log::{ActorId, Belief, EventKind, Limit, Log, stands_for},
     text::Text,
@@ -234,10 +234,7 @@ fn describe(world: &World, overlap: &Overlap) -> Text {
 /// The events that changed the counters mentioned in a claim.
 pub(crate) fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
     let mentions = Mentions::of(source);
-    let known = |counter: &String| {
-        let counts = |plan: &ActorPlan| plan.program.counters.contains(counter);
-        mentions.names(counter) && scenario.actors.iter().any(counts)
-    };
+    let known = |counter: &String| mentions.names(counter) && scenario.counters.contains(counter);
     let events = log.events().iter().enumerate();
     events
         .filter(|(_, event)| matches!(&event.kind, EventKind::Counted { counter, .. } if known(counter)))

@@ -23,11 +23,9 @@ impl Facts {
     /// The value that provides the names and functions to claims.
     pub(crate) fn names(self: &Arc<Self>, scenario: &Scenario) -> Value {
         let mut names: HashMap<String, Value> = HashMap::new();
-        for plan in &scenario.actors {
-            for counter in &plan.program.counters {
-                let count = self.world.counters.get(counter).copied().unwrap_or(0);
-                names.insert(counter.clone(), count.into());
-            }
+        for counter in &scenario.counters {
+            let count = self.world.counters.get(counter).copied().unwrap_or(0);
+            names.insert(counter.clone(), count.into());
         }
         let actors = scenario.actors.iter().map(|plan| &plan.actor.name);
         // `A.worker.release`: A is a process, and `worker` is one of its threads.

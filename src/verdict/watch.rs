@@ -245,7 +245,7 @@ fn is_about_others_keys(expr: &Expr) -> bool {
 /// Whether an expression compares a counter with more than zero, unlike `refused > 0`: that a bill was paid twice stays
 /// true later.
 fn is_about_amounts(scenario: &Scenario, expr: &Expr) -> bool {
-    let is_counter = |name: &str| scenario.actors.iter().any(|plan| plan.program.counters.contains(name));
+    let is_counter = |name: &str| scenario.counters.contains(name);
     let amounts = joined(expr.source()).into_iter().filter(|part| {
         split_comparison(part).is_none_or(|(_, comparison, most)| (comparison, most) != (">", "0"))
     });

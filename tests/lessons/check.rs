@@ -3,7 +3,10 @@
 
 use std::fmt::Write;
 
-use crate::place::{NEW_LESSON, Place};
+use crate::{
+    place::{NEW_LESSON, Place},
+    texts::{HEAD, ONLY},
+};
 
 /// Checks `NEW_LESSON` with one text replaced; returns standard error.
 fn broken(from: &str, to: &str) -> String {
@@ -523,4 +526,66 @@ fn a_variants_title_names_its_parameters() {
 fn a_text_is_bounded() {
     let said = broken("DEL lock", &format!("DEL{}", " lock".repeat(50_000)));
     assert!(said.contains("a text may have at most"), "{}", &said[..said.len().min(400)]);
+}
+
+#[test]
+fn a_counter_of_one_variant_is_0_in_the_others() {
+    let place = Place::new();
+    let counts = "    replace:\n      worker.release:";
+    let own = "    programs:\n      other:\n        - count: refused\n";
+    let counted = NEW_LESSON.replacen(counts, &format!("{own}{counts}"), 1);
+    let claims = "      - overlap: lock\n";
+    let with = |text: &str, claim: &str| text.replacen(claims, &format!("      - {claim}\n{claims}"), 1);
+    place.write("lesson.yaml", with(&counted, "refused == 0"));
+    let answer = place.run(&["check", "lesson.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    let error = checked(with(&counted, "refused == 1"));
+    assert!(error.contains("`refused` is 0 at most"), "{error}");
+    let error = checked(with(NEW_LESSON, "refused == 0"));
+    assert!(error.contains("unknown name `refused`"), "{error}");
+}
+
+#[test]
+fn the_title_of_a_counter_that_nobody_counts_is_a_mistake() {
+    let titled = "counters:\n  refusd: { title: { en: turned away, zh: 被拒 } }\nclients:\n";
+    let counted = NEW_LESSON.replacen("    - drops: lock\n", "    - drops: lock\n    - count: refused\n", 1);
+    let error = checked(counted.replacen("clients:\n", titled, 1));
+    assert!(error.contains("unknown counter `refusd`") && error.contains("`refused`"), "{error}");
+    let error = checked(NEW_LESSON.replacen("clients:\n", titled, 1));
+    assert!(error.contains("`- count: refusd`"), "{error}");
+}
+
+#[test]
+fn an_expression_that_fails_in_a_run_is_told_where_it_stands() {
+    let text = format!(
+        "{HEAD}lab: redis
+setup:
+  - redis: SET stock 1
+clients:
+  A: {{ runs: sell }}
+  B: {{ runs: change }}
+programs:
+  sell:
+    - look: {{ redis: WATCH stock }}
+    - begin: {{ redis: MULTI }}
+    - queue: {{ redis: DECR stock }}
+    - e: {{ redis: EXEC }}
+    - if: e[0] == 1
+      then: [count: sold]
+  change:
+    - put: {{ redis: SET stock 5 }}
+{ONLY}    claims:
+      - moves('A.e') == 1
+story:
+  - move: [A.look, B.put]
+  - finish: A
+"
+    );
+    let line = text.lines().position(|line| line.contains("- if: e[0]")).expect("the condition") + 1;
+    let place = Place::new();
+    place.write("lesson.yaml", &text);
+    let answer = place.run(&["run", "lesson.yaml"]);
+    assert_eq!(answer.code, Some(2), "{}{}", answer.out, answer.err);
+    assert!(answer.err.contains(&format!("lesson.yaml:{line}:")), "{}", answer.err);
+    assert!(answer.err.contains("`e` is none"), "{}", answer.err);
 }

@@ -194,3 +194,28 @@ async fn a_lease_stands_still_while_the_lesson_is_paused_and_ends_by_its_time() 
     assert!(lab.clock().now().since(begun) >= Duration::from_secs(3));
     lab.shutdown().await;
 }
+
+#[test]
+fn a_race_waits_for_the_end_of_a_lease() {
+    let place = Place::new();
+    let rest = "
+variants:
+  only:
+    title: { en: Only, zh: 唯一 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ exclusive: lock ]
+    story: [ move: A.grant ]
+";
+    let left = "    - leave: { etcd: 'revoke ${id}', allow: [LeaseNotFound] }\n";
+    assert!(LAB.contains(left));
+    // Whoever is first ends its program without giving the lease back.
+    place.write("tried.yaml", format!("{HEAD}{}{rest}", LAB.replace(left, "    - work: 1s\n")));
+    let answer = place.run(&["race", "tried.yaml", "-n", "3", "--json"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    let raced: serde_json::Value = serde_json::from_str(&answer.out).expect("a race");
+    for outcome in raced["outcomes"].as_array().expect("outcomes") {
+        assert_eq!(outcome["unfinished"], 0, "{raced}");
+    }
+    place.assert_nothing_left();
+}

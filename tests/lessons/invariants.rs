@@ -238,6 +238,7 @@ proptest! {
             servers: Vec::new(),
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
             locks: scenario.locks.clone(),
+            counters: scenario.counter_titles.clone(),
         };
         let mut log = Log::new();
         let mut millis = 0;

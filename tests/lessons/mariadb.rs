@@ -136,3 +136,43 @@ story: [ move: A.write ]
     assert_eq!(answer.code, Some(2), "{}", answer.err);
     assert!(answer.err.contains("OUTFILE"), "{}", answer.err);
 }
+
+#[test]
+fn who_has_a_lock_of_get_lock_and_who_waits_is_observed() {
+    let answer = run("
+programs:
+  buy:
+    - acquire: { sql: \"SELECT GET_LOCK('nightly', 30) AS got\" }
+    - holds: job
+    - release: { sql: \"SELECT RELEASE_LOCK('nightly') AS freed\" }
+    - drops: job
+variants:
+  held:
+    title: { en: Held, zh: 持有 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    story:
+      - move: A.acquire
+      - send: B.acquire
+      - pass: 1s
+    claims: [ \"owner('GET_LOCK/nightly') == 'A'\", B.acquire is not defined ]
+  handed-over:
+    title: { en: Handed over, zh: 移交 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    story:
+      - move: A.acquire
+      - send: B.acquire
+      - move: A.release
+      - await: { that: B.acquire is defined, within: 5s }
+    claims: [ \"owner('GET_LOCK/nightly') == 'B'\" ]
+  free:
+    title: { en: Free, zh: 空闲 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    story:
+      - move: [A.acquire, A.release]
+    claims: [ \"owner('GET_LOCK/nightly') is none\", \"not exists('GET_LOCK/nightly')\" ]
+");
+    assert_as_claimed(&answer);
+}

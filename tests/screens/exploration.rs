@@ -14,7 +14,7 @@ use lockstep::{
             Progress, ServerContents, ShortestSoFar, StateGraph, StateNode, StateStep, Stuck, StuckOrders,
             Whereabouts,
         },
-        race::{Invariant, LockFate, Outcome},
+        race::{Invariant, LockFate, Outcome, Wording},
         session::Failure,
     },
     text::{Lang, Text},
@@ -67,10 +67,13 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
     };
     BatchUpdate::Found(Box::new(Finding {
         explored,
-        invariants: vec![Invariant {
-            name: "overlap: lock".into(),
-            says: text("Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
-        }],
+        wording: Wording {
+            invariants: vec![Invariant {
+                name: "overlap: lock".into(),
+                says: text("Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
+            }],
+            ..Wording::none()
+        },
     }))
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
-    log::{ActorId, Belief, EventKind, Limit, LockInfo, Log, Stop, Znode},
+    log::{ActorId, Belief, CounterInfo, EventKind, Limit, LockInfo, Log, Stop, Znode},
     recording::carried,
     run::{
         LessonChoice,
@@ -511,6 +511,29 @@ fn the_alarm_names_first_who_came_last() {
     }
     let stand = Stand::lesson(shared, Lang::En, (120, 40));
     assert!(stand.shows("■ B has got the lock before ● A and ▲ C let go of it"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_counter_is_shown_by_its_title() {
+    let mut script = staged::misdelete(ClockKind::Controlled);
+    script.events.truncate(1);
+    if let EventKind::LabReady { counters, .. } = &mut script.events[0].kind {
+        let title = crate::stand::text("turned away", "被拒订单");
+        counters.push(CounterInfo { name: "refused".into(), title });
+    }
+    script.add(EventKind::Counted { actor: ActorId(0), counter: "refused".into(), by: 1 });
+    script.stop(Stop::Move);
+    for (lang, total, change) in
+        [(Lang::En, "turned away 1", "turned away +1"), (Lang::Zh, "被拒订单 1", "被拒订单 +1")]
+    {
+        let stand = Stand::lesson(script.clone(), lang, (120, 40));
+        let rows: Vec<String> =
+            stand.rows().iter().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        for words in [total, change] {
+            assert!(rows.iter().any(|row| row.contains(words)), "{words}: {rows:#?}");
+        }
+        assert!(!stand.shows("refused"), "{rows:#?}");
+    }
 }
 
 #[test]

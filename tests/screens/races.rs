@@ -9,7 +9,7 @@ use lockstep::{
     log::{Log, outlook::Outlook},
     run::{
         batch::{BatchUpdate, Control},
-        race::{Invariant, LockFate, Outcome, Race, RaceInfo},
+        race::{Invariant, LockFate, Outcome, Race, RaceInfo, Wording},
         session::{Failure, Update},
     },
     text::Lang,
@@ -32,10 +32,17 @@ fn info() -> RaceInfo {
         clock: ClockKind::Controlled,
         actors: 10,
         faults_left_out: true,
-        invariants: vec![
-            never("sold > stock", "More was sold than there was.", "卖出的比原有的多。"),
-            never("overlap: lock", "Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
-        ],
+        wording: Wording {
+            invariants: vec![
+                never("sold > stock", "More was sold than there was.", "卖出的比原有的多。"),
+                never(
+                    "overlap: lock",
+                    "Two clients hold the lock at the same time.",
+                    "两个客户端同时持有锁。",
+                ),
+            ],
+            ..Wording::none()
+        },
     }
 }
 
@@ -151,7 +158,7 @@ fn the_histogram_grows_with_every_race() {
     let stand = raced(Lang::En, (100, 30));
     let often = row(&stand, "lock held properly, 1 sold, stock is 0");
     assert!(often.contains(" 7 ") && often.contains("58.3%") && often.contains("seed 1 "), "{often}");
-    let rare = row(&stand, "✗ lock had too many holders, 3 sold, stock is -2");
+    let rare = row(&stand, "✗ 3 sold, stock is -2 · Two clients hold the lock");
     assert!(rare.contains(" 1 ") && rare.contains("8.3%") && rare.contains("seed 3 "), "{rare}");
     let cells = |row: &str| row.matches('█').count();
     let some = row(&stand, "2 sold, stock is -1");
@@ -170,7 +177,7 @@ fn what_breaks_the_lock_is_red_and_marked_besides() {
     for (y, row) in stand.rows().iter().enumerate() {
         let y = u16::try_from(y).expect("few rows");
         let red = (0..100).any(|x| buffer[(x, y)].symbol() == "█" && buffer[(x, y)].style().fg == danger);
-        assert_eq!(red, row.contains("✗ lock had too many holders"), "{row}");
+        assert_eq!(red, row.contains("· Two clients hold the lock at the same time"), "{row}");
     }
 }
 
@@ -181,7 +188,7 @@ fn every_terminal_tells_what_broke_from_what_did_not() {
     assert!(stand.rows().iter().all(|row| row.is_ascii()), "{:#?}", stand.rows());
     let marked = |words: &str| row(&stand, words).contains(&format!("x {words}"));
     assert!(
-        marked("lock had too many holders, 2 sold") && !marked("lock held properly"),
+        marked("2 sold, stock is -1 . Two clients hold the lock") && !marked("lock held properly"),
         "{:#?}",
         stand.rows()
     );
@@ -189,7 +196,8 @@ fn every_terminal_tells_what_broke_from_what_did_not() {
     for name in ThemeName::ALL {
         let theme = Theme::default().named(name);
         let stand = themed(Lang::En, (100, 30), theme);
-        let y = stand.rows().iter().position(|row| row.contains("✗ lock had too many holders"));
+        let y =
+            stand.rows().iter().position(|row| row.contains("· Two clients hold the lock at the same time"));
         let y = u16::try_from(y.expect("a row")).expect("few rows");
         let danger = theme.style(Role::Danger).fg;
         assert_eq!(stand.buffer()[(5, y)].style().fg, danger, "{name:?}");
@@ -251,8 +259,18 @@ fn a_chosen_outcome_stays_chosen_whatever_becomes_more_frequent() {
 #[test]
 fn a_single_race_is_stepped_through_and_the_others_go_on() {
     for (lang, which, broke, back) in [
-        (Lang::En, "Race 6 of 12, seed 6:", "✗ lock had too many holders, 2 sold", "q back"),
-        (Lang::Zh, "第 6 次并发竞争（共 12 次），种子 6：", "✗ lock 持有者过多，售出 2", "q 返回"),
+        (
+            Lang::En,
+            "Race 6 of 12, seed 6:",
+            "✗ 2 sold, stock is -1 · Two clients hold the lock at the same time",
+            "q back",
+        ),
+        (
+            Lang::Zh,
+            "第 6 次并发竞争（共 12 次），种子 6：",
+            "✗ 售出 2，stock 为 -1 · 两个客户端同时持有锁",
+            "q 返回",
+        ),
     ] {
         let mut stand = raced(lang, (100, 30));
         stand.key(KeyCode::Down);

@@ -54,6 +54,7 @@ impl Script {
                 })
                 .collect(),
             locks: Vec::new(),
+            counters: Vec::new(),
         });
         script
     }

@@ -386,7 +386,7 @@ impl Stand {
 
     /// A question of an exam; `None` ends the exam.
     pub fn examine(&mut self, question: Option<ExamQuestion>) {
-        self.app.handle(Message::Exam(question.map(Ok)), self.now);
+        self.app.handle(Message::Exam(question.map(Box::new).map(Ok)), self.now);
     }
 
     pub fn batch_update(&mut self, update: BatchUpdate) {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    LessonError, Loaded, Params, Scenario, Source,
+    LessonError, Loaded, Params, Scenario, Source, Variant,
     error::{Mistake, Path, did_you_mean},
     expr::within_allowance,
     plan::{commands::is_known, unused::uses},
@@ -198,6 +198,18 @@ impl Loaded {
             let mistake =
                 Mistake::new(&path, message).help("explore: { expect: none, ends: all, moves: 40 }");
             return Err(self.source.place(&mistake));
+        }
+        let is_other = |variant: &Variant| {
+            variant.explore.as_ref().is_some_and(|explore| !explore.expect.is_about_invariants())
+        };
+        if let Some(round) = self.lesson.variants.iter().find(|(_, variant)| is_other(variant)) {
+            let path = Path::root().key("variants").key(round.0).key("explore").key("expect");
+            let message = both!("an answer is judged by invariants", "答案是按不变式来判的");
+            let help = both!(
+                "write `expect: none` or `expect: violated`",
+                "请写 `expect: none` 或 `expect: violated`"
+            );
+            return Err(self.source.place(&Mistake::new(&path, message).help(help)));
         }
         self.check_uses(kata).map_err(|mistake| self.source.place(&mistake))?;
         let programs = || {

@@ -44,6 +44,7 @@ const EXAMPLES: &[&str] = &[
     "faults: [crash]",
     "replace: { worker.release: { redis: DEL lock } }",
     "variants: { blind-del: { title: …, expect: shown, … } }",
+    "counters: { sold: { title: { en: …, zh: … } } }",
     "exec: [python3, worker.py]",
     "settings: { appendonly: always }",
     "appendonly: always",
@@ -271,7 +272,18 @@ impl<'s> Shape<'s> {
                         "多个产品组成的 lab 要写成列表：`lab: [{several}]`"
                     )));
                 }
-                Err(Mistake { message, ..Mistake::unknown(path, "", word, known.iter().copied()) })
+                let other = [
+                    ("mysql", "mariadb"),
+                    ("zk", "zookeeper"),
+                    ("redis-cluster", "cluster"),
+                    ("redlock", "masters"),
+                ];
+                let other =
+                    other.iter().find(|(called, _)| key == "lab" && word.eq_ignore_ascii_case(called));
+                Err(match other {
+                    Some((_, lab)) => Mistake::new(path, message).help(did_you_mean(lab)),
+                    None => Mistake { message, ..Mistake::unknown(path, "", word, known.iter().copied()) },
+                })
             }
             _ => Ok(()),
         }
@@ -518,6 +530,7 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
             "一步是 `stop`，或者一个词加上它的内容：`- holds: lock`、`- acquire: {{ redis: … }}`"
         )),
         "Client" => mistake.help(format!("{key}: {{ runs: worker }}")),
+        "CounterSpec" | "LockSpec" => mistake.help(format!("{key}: {{ title: {{ en: …, zh: … }} }}")),
         "Operation" | "RawOperation" => mistake.help(format!("{key}: {{ redis: GET lock }}")),
         _ if is_text => mistake.help(format!("{key}: {{ en: …, zh: … }}")),
         // For a list, use the example only if it shows one: that of `from` is for a `take`, where it is a text.

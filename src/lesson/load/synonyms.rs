@@ -22,8 +22,36 @@ const SYNONYMS: &[(&str, &[&str], Words)] = &[
     ),
     (
         "StoryItem",
-        &["wait", "work", "sleep", "pause", "advance", "time"],
+        &["wait", "work", "sleep", "advance", "time"],
         Words::new("time passes with `- pass: 3s`", "让时间流逝请写 `- pass: 3s`"),
+    ),
+    (
+        "StoryItem",
+        &["pause", "suspend", "stop", "halt"],
+        Words::new(
+            "a client or server stands still with `- freeze: A`; time passes with `- pass: 3s`",
+            "让客户端或服务器停住请写 `- freeze: A`；让时间流逝请写 `- pass: 3s`",
+        ),
+    ),
+    (
+        "Setup",
+        &["mariadb", "mysql", "query", "statement"],
+        Words::new("an SQL statement is `sql: …`", "SQL 语句请写 `sql: …`"),
+    ),
+    (
+        "Setup",
+        &["zookeeper", "znode"],
+        Words::new("a ZooKeeper call is `zk: create /lock`", "ZooKeeper 调用请写 `zk: create /lock`"),
+    ),
+    (
+        "RawOperation",
+        &["mariadb", "mysql", "query", "statement"],
+        Words::new("an SQL statement is `sql: …`", "SQL 语句请写 `sql: …`"),
+    ),
+    (
+        "RawOperation",
+        &["zookeeper", "znode"],
+        Words::new("a ZooKeeper call is `zk: create /lock`", "ZooKeeper 调用请写 `zk: create /lock`"),
     ),
     (
         "StoryItem",

@@ -87,8 +87,9 @@ const WORDS: &[(&[&str], Words, Words)] = &[
         &["expected ',' or '}'", "expected ',' or ']'", "flow"],
         Words::new("a `{` or `[` is not closed where it should be", "有一个 `{` 或 `[` 没有在该关的地方关上"),
         Words::new(
-            "close it; between `{ }` and `[ ]` put texts with `,`, `:`, `#`, `[` or `{` in quotes",
-            "请把它关上；写在 `{ }` 和 `[ ]` 里的文字，含有 `,`、`:`、`#`、`[`、`{` 时要加引号",
+            "close it; two fields have a comma between them; between `{ }` and `[ ]` put texts with `,`, `:`, `#`, `[` or `{` \
+             in quotes",
+            "请把它关上；两个字段之间要有逗号；写在 `{ }` 和 `[ ]` 里的文字，含有 `,`、`:`、`#`、`[`、`{` 时要加引号",
         ),
     ),
     (
@@ -191,7 +192,33 @@ pub(super) fn explain(
         Some((_, what, help)) => (*what, *help),
         None => OTHER,
     };
+    if is_flow && let Some((at, full, ascii)) = full_width(line(place)) {
+        let message = both!(
+            "`{full}` is full-width, and plain text for YAML",
+            "`{full}` 是全角标点，YAML 只当它是文字"
+        );
+        let help =
+            both!("write ASCII punctuation: `{ascii}` for `{full}`", "请用半角标点：`{full}` 改成 `{ascii}`");
+        return (place.map(|(line, _)| (line, at + 1)), message, help);
+    }
     (place, what.text(&[]), help.text(&[]))
+}
+
+/// The first full-width comma, colon or brace of a line that stands where YAML wants its own. Chinese texts have others.
+fn full_width(line: &str) -> Option<(usize, char, char)> {
+    let is_key = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    line.char_indices().enumerate().find_map(|(column, (at, c))| {
+        let (before, after) = (&line[..at], &line[at + c.len_utf8()..]);
+        let key_before = || is_key(before.rsplit(['{', ',', '，', '｛', ' ']).next().unwrap_or_default());
+        let key_after = || after.split_once([':', '：']).is_some_and(|(key, _)| is_key(key.trim()));
+        match c {
+            '，' if key_after() => Some((column, c, ',')),
+            '：' if key_before() => Some((column, c, ':')),
+            '｛' => Some((column, c, '{')),
+            '｝' => Some((column, c, '}')),
+            _ => None,
+        }
+    })
 }
 
 /// Whether a line has `${` outside of quotes.

@@ -27,6 +27,18 @@ pub struct PlannedCall {
 }
 
 /// The form of a call: `set PATH DATA [VERSION]`.
+/// What other tools call a product's calls.
+const CALLED_ELSEWHERE: [(Product, &str, &str); 8] = [
+    (Product::Zookeeper, "getChildren", "ls"),
+    (Product::Zookeeper, "getData", "get"),
+    (Product::Zookeeper, "setData", "set"),
+    (Product::Zookeeper, "stat", "exists"),
+    (Product::Zookeeper, "rmr", "delete"),
+    (Product::Etcd, "set", "put"),
+    (Product::Etcd, "del", "delete"),
+    (Product::Etcd, "keep-alive", "keepalive"),
+];
+
 #[derive(Debug, Clone)]
 struct Form {
     flags: Vec<&'static str>,
@@ -112,7 +124,12 @@ impl PlannedCall {
         let Some(form) = Form::of(product, name) else {
             let message =
                 both!("{product_name} has no call `{name}`", "{product_name} 没有 `{name}` 这个调用");
-            let near = nearest(name, names(), ALIKE)
+            let meant = CALLED_ELSEWHERE
+                .iter()
+                .find(|(of, other, _)| *of == product && name.eq_ignore_ascii_case(other));
+            let near = meant
+                .map(|(.., call)| *call)
+                .or_else(|| nearest(name, names(), ALIKE))
                 .or_else(|| names().find(|known| known.starts_with(name.as_str())));
             let help = near.map_or_else(
                 || {

@@ -85,7 +85,7 @@ pub(crate) struct Vocabulary<'a> {
 impl<'a> Vocabulary<'a> {
     pub(crate) fn new(roster: &'a Roster<'a>, lesson: &'a Lesson, lock_infos: &'a [LockInfo]) -> Self {
         let mut known: BTreeSet<String> = FUNCTIONS.into_iter().map(str::to_owned).collect();
-        known.extend(roster.counters());
+        known.extend(roster.counters.iter().cloned());
         known.extend(roster.params.keys().cloned());
         known.extend(roster.actors.iter().map(|plan| plan.actor.name.clone()));
         // The name of a process is the prefix of its threads' names: `A.worker`.
@@ -180,7 +180,7 @@ impl Vocabulary<'_> {
         let mentions = Mentions::of(source);
         let is_other = |name: &str| {
             self.roster.params.contains_key(name)
-                || self.roster.counters().contains(name)
+                || self.roster.counters.contains(name)
                 || self.roster.actors.iter().any(|plan| plan.actor.name.split('.').next() == Some(name))
         };
         let is_bare = |name: &&str| {

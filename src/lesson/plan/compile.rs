@@ -94,8 +94,9 @@ struct Draft<'a> {
     in_multi: bool,
     /// The path of an expression that uses the number of a sequential znode.
     asks_suffix: Option<Path>,
-    /// The error codes that conditions compare with, with their paths. An empty code stands for any, in an `until`.
-    asked_errors: Vec<(String, Path)>,
+    /// The error codes that conditions compare with, with their paths, and the operation right before if that does not
+    /// allow the error. An empty code stands for any, in an `until`.
+    asked_errors: Vec<(String, Path, Option<String>)>,
     /// For each belief: the index of its instruction, the lock's name as far as it is known, and the parameters that
     /// the name depends on.
     locks: Vec<(usize, String, BTreeSet<String>)>,
@@ -264,10 +265,13 @@ impl Draft<'_> {
         let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
         let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
         let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
-        self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
+        for code in doubts::errors_asked(source).map(str::to_owned) {
+            let before = if own.is_some() || self.in_recipe { None } else { self.never_before(&code) };
+            self.asked_errors.push((code, path.clone(), before));
+        }
         // An operation that is tried again until there is no error has to allow that error.
         if own.is_some() && Mentions::of(source).names("error") {
-            self.asked_errors.push((String::new(), path.clone()));
+            self.asked_errors.push((String::new(), path.clone(), None));
         }
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
@@ -397,6 +401,7 @@ impl Draft<'_> {
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
                     self.constants.changes(name);
+                    self.locate(self.here(), path.key("let").key(name));
                     self.push(Instruction::Set { name: name.clone(), value });
                 }
                 Ok(())
@@ -415,6 +420,7 @@ impl Draft<'_> {
                     );
                 }
                 let test = self.here();
+                self.locate(test, path.key("if"));
                 self.push(Instruction::Stop);
                 // Only one of the branches is executed, so they may share labels.
                 let before = self.labelled.clone();
@@ -445,6 +451,13 @@ impl Draft<'_> {
                 self.push(Instruction::Stop);
                 Ok(())
             }
+        }
+    }
+
+    /// Notes where the author wrote the expression of an instruction.
+    fn locate(&mut self, at: usize, path: Path) {
+        if !self.in_recipe {
+            self.program.conditions.push((at, path));
         }
     }
 

@@ -91,10 +91,20 @@ pub(crate) fn check_wanted(
         return Err(Mistake::new(&path.key("most_faults"), message)
             .help(both!("name the faults: `faults: [crash]`", "请写明故障：`faults: [crash]`")));
     }
-    if explore.expect == ExploreExpect::Violated && !explore.broken_by.is_empty() {
-        let message = both!("some order breaks an invariant anyway", "本来就有顺序会出错");
+    if explore.expect != ExploreExpect::None && !explore.broken_by.is_empty() {
+        let message = both!("some order goes wrong anyway", "本来就有顺序会出错");
         return Err(Mistake::new(&path.key("broken_by"), message)
             .help(both!("`broken_by` is for `expect: none`", "`broken_by` 用于 `expect: none`")));
+    }
+    if !explore.expect.is_about_invariants() && explore.ends.is_some() {
+        let (message, expect) = (
+            both!("some order never ends, as `expect` says", "`expect` 已经说明有的顺序不会结束"),
+            explore.expect.word(),
+        );
+        return Err(Mistake::new(&path.key("ends"), message).help(both!(
+            "leave one of both out: `expect: {expect}` or `ends`",
+            "`expect: {expect}` 和 `ends` 只留一个"
+        )));
     }
     if let Some(n) = explore.broken_by.iter().position(|fault| explore.faults.contains(fault)) {
         let message = both!(
@@ -137,7 +147,7 @@ pub(crate) fn check_wanted(
             return Err(Mistake::new(&at, message));
         }
     }
-    if nothing_is_never {
+    if nothing_is_never && explore.expect.is_about_invariants() {
         return Err(Mistake::new(
             path,
             both!(

@@ -68,8 +68,8 @@ impl Scenario {
         for plan in &self.actors {
             let name = plan.actor.name.as_str();
             known.extend([name, name.split('.').next().unwrap_or(name)]);
-            known.extend(plan.program.counters.iter().map(String::as_str));
         }
+        known.extend(self.counters.iter().map(String::as_str));
         let names = expr.names();
         let mut unknown =
             names.iter().filter(|name| !known.contains(name.as_str()) && self.scope.get(name).is_none());
@@ -180,7 +180,7 @@ fn each(
 }
 
 /// Renders a text that is read before anything has happened, so that only parameters have values.
-fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake> {
+pub(crate) fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake> {
     let plan = roster.text(text, path)?;
     let names = Scope::new(values(roster.params)).value();
     for (template, lang) in [(&plan.en, "en"), (&plan.zh, "zh")] {

@@ -9,7 +9,7 @@ use super::{
         expr::Template,
         model::Params,
     },
-    Condition, Instruction, Scenario, number,
+    Condition, Instruction, Scenario, counters, number,
     program::Program,
     story::Roster,
     types::nearly,
@@ -61,8 +61,9 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
                 Limit::Holders(usize::try_from(holders).unwrap_or(1))
             }
         };
-        if let Some(title) = &spec.title {
-            roster.text(title, &path.key("title"))?;
+        let mut title = None;
+        if let Some(given) = &spec.title {
+            title = Some(counters::title(given, &path.key("title"), roster)?);
             if name.contains(ANY) {
                 let message = both!(
                     "a title for several locks would not say which one is meant",
@@ -75,7 +76,7 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
             }
         }
         shared.retain(|lock| !stands_for(&name, lock));
-        locks.push(LockInfo { name, title: spec.title.clone(), limit });
+        locks.push(LockInfo { name, title, limit });
     }
     shared.sort();
     shared.dedup();

@@ -10,6 +10,7 @@ pub(crate) mod clients;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod constants;
+mod counters;
 pub(crate) mod doubts;
 mod explored;
 mod fields;
@@ -67,7 +68,7 @@ use super::{
     invariant::{Invariant, Never},
 };
 use crate::{
-    log::{LockInfo, Product},
+    log::{CounterInfo, LockInfo, Product},
     text::{Text, both},
 };
 
@@ -96,6 +97,9 @@ pub struct Scenario {
     pub claims: Vec<PlannedClaim>,
     /// Titles and limits of locks. Any other lock may have one holder.
     pub locks: Vec<LockInfo>,
+    /// What the programs of any variant count. What only those of others count is 0 here.
+    pub counters: BTreeSet<String>,
+    pub counter_titles: Vec<CounterInfo>,
     /// Conditions that must hold in every order of moves. The story of a variant that shows a failure breaks one of
     /// them.
     pub invariants: Vec<InvariantPlan>,
@@ -478,13 +482,16 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
             "请给课程写 `story`，或者给这个方案写自己的 `story`"
         )));
     }
+    let counters = counters::of(loaded, &actors);
     let roster = story::Roster {
         clients: &clients,
         actors: &actors,
         params: &params,
         variants: &lesson.variants,
+        counters: &counters,
         lab,
     };
+    let counter_titles = counters::titles(lesson, &roster)?;
     let locks = locks::plan(lesson, &params, &roster)?;
     let vocabulary = claims::Vocabulary::new(&roster, lesson, &locks);
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
@@ -506,6 +513,8 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         story,
         claims,
         locks,
+        counters,
+        counter_titles,
         invariants,
         scope: Scope::new(constants::values(&params)),
         overrides: overrides.clone(),

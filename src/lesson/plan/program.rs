@@ -129,6 +129,8 @@ pub struct Program {
     pub locks: BTreeSet<String>,
     /// The indices of the beliefs that the author wrote, with their paths.
     pub believes: Vec<(usize, Path)>,
+    /// The indices of the `let`, `if` and `while` that the author wrote, with their paths.
+    pub conditions: Vec<(usize, Path)>,
     /// Whether the program subscribes to channels, or waits for events of its session.
     pub listens: bool,
     /// Whether the program locks files.

@@ -36,7 +36,10 @@ use super::{
     rows, tables, types,
 };
 use crate::{
-    log::{ANY, Product},
+    log::{
+        ANY, Product,
+        product::mariadb::{user_lock_row, user_locks},
+    },
     text::{Text, both},
 };
 
@@ -626,7 +629,23 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text
     let alone = lab.parts().len() == 1 && !scenario.actors.iter().any(|plan| plan.program.locks_files);
     let mentions = Mentions::of(source);
     for (key, _) in ["value", "exists", "owner"].into_iter().flat_map(|function| mentions.keys_of(function)) {
-        let Some((table, _)) = key.split_once('/') else { continue };
+        let Some((table, row)) = key.split_once('/') else { continue };
+        if table == "GET_LOCK" {
+            let names: BTreeSet<&str> = statements.iter().flat_map(|(text, _)| user_locks(text)).collect();
+            if names.contains(row) || names.iter().any(|name| name.contains(ANY)) {
+                continue;
+            }
+            let message =
+                both!("no statement takes a lock `{row}` with GET_LOCK", "没有语句用 GET_LOCK 加锁 `{row}`");
+            let near =
+                nearest(row, names.iter().copied(), ALIKE).map(|near| did_you_mean(&user_lock_row(near)));
+            return Some((
+                message,
+                near.unwrap_or_else(|| {
+                    both!("write `owner('GET_LOCK/name')`", "请写 `owner('GET_LOCK/名字')`")
+                }),
+            ));
+        }
         let Some(columns) = known.get(&table.to_ascii_lowercase()) else {
             let near = nearest(table, known.keys().map(String::as_str), ALIKE);
             if !alone && near.is_none() {

@@ -98,6 +98,8 @@ pub(crate) struct Roster<'a> {
     pub actors: &'a [ActorPlan],
     pub params: &'a Params,
     pub variants: &'a IndexMap<String, Variant>,
+    /// What the programs of any variant count.
+    pub counters: &'a BTreeSet<String>,
     pub lab: LabKind,
 }
 
@@ -115,10 +117,6 @@ pub(crate) fn unlisted(mistake: Mistake, plan: &ActorPlan, command: &str) -> Mis
 }
 
 impl Roster<'_> {
-    pub(crate) fn counters(&self) -> BTreeSet<String> {
-        self.actors.iter().flat_map(|plan| plan.program.counters.iter().cloned()).collect()
-    }
-
     pub(crate) fn locks(&self) -> BTreeSet<String> {
         self.actors.iter().flat_map(|plan| plan.program.locks.iter().cloned()).collect()
     }
@@ -175,14 +173,13 @@ impl Roster<'_> {
     }
 
     pub(crate) fn text(&self, text: &Text, path: &Path) -> Result<TextPlan, Mistake> {
-        let counters = self.counters();
         let in_one = |source: &str, lang: &str| -> Result<Template, Mistake> {
             let path = path.key(lang);
             if source.trim().is_empty() {
                 return Err(Mistake::new(&path, both!("an empty text", "空的文字"))
                     .help(both!("every text is written in both languages", "每段文字都要写两种语言")));
             }
-            let known = self.params.keys().chain(&counters);
+            let known = self.params.keys().chain(self.counters);
             foreign(source, &path, &known, false)?;
             template(source, &path, both!("name", "名字"), known)
         };

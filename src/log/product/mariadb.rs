@@ -167,6 +167,23 @@ pub(super) fn leaves(statement: &str) -> Option<(&'static str, bool)> {
     })
 }
 
+/// The locks that a statement takes with `GET_LOCK('name', 10)`.
+pub(crate) fn user_locks(statement: &str) -> Vec<&str> {
+    const TAKES: &str = "GET_LOCK(";
+    let upper = statement.to_ascii_uppercase();
+    let names = upper.match_indices(TAKES).filter_map(|(at, _)| {
+        let rest = statement[at + TAKES.len()..].trim_start();
+        let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        rest[1..].split_once(quote).map(|(name, _)| name)
+    });
+    names.collect()
+}
+
+/// The name of a lock of `GET_LOCK` among the rows.
+pub(crate) fn user_lock_row(name: &str) -> String {
+    format!("GET_LOCK/{name}")
+}
+
 /// How long a statement asks to wait: `GET_LOCK('name', 10)`, `SLEEP(4)`.
 pub(super) fn waits(statement: &str) -> Duration {
     let words = words(statement);
@@ -224,7 +241,7 @@ fn outside_quotes(statement: &str) -> Option<String> {
 /// The rows of all tables, and their locks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tables {
-    /// By table and primary key: `good/1`.
+    /// By table and primary key: `good/1`. Also the locks of `GET_LOCK`, while somebody has them: `GET_LOCK/name`.
     pub rows: BTreeMap<String, Row>,
     /// The open transactions.
     pub transactions: Vec<Transaction>,
@@ -361,7 +378,7 @@ impl Tables {
 mod tests {
     use serde_json::json;
 
-    use super::{TRAITS, check, row_wait_limit, waits};
+    use super::{TRAITS, check, row_wait_limit, user_locks, waits};
 
     #[test]
     fn what_reaches_only_rows_is_let_through() {
@@ -411,6 +428,8 @@ mod tests {
         assert_eq!(waits("SELECT GET_LOCK('SLEEP 5', 10)").as_secs(), 10);
         assert_eq!(waits("SELECT sleep(4)").as_secs(), 4);
         assert!(waits("UPDATE good SET n = 'SLEEP(4)'").is_zero());
+        assert_eq!(user_locks("SELECT get_lock( \"a b\", 0), GET_LOCK('c', 5)"), ["a b", "c"]);
+        assert!(user_locks("SELECT GET_LOCK(a, 0), RELEASE_LOCK('c')").is_empty());
         let limit = |statement: &str| row_wait_limit(statement).map(|limit| limit.as_secs());
         assert_eq!(limit("SET autocommit = 0, innodb_lock_wait_timeout = 3"), Some(3));
         assert_eq!(limit("SELECT innodb_lock_wait_timeout FROM t LIMIT 3"), None);

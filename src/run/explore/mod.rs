@@ -160,6 +160,37 @@ pub enum ExploreError {
     NotConfirmed { order: String },
 }
 
+impl ExploreError {
+    /// The message in both languages. Errors in a lesson concern its author and are in English only.
+    pub(crate) fn text(&self) -> Text {
+        match self {
+            Self::Engine(error) => error.text(),
+            Self::Lab(why) | Self::NotRepeated(why) | Self::Fault(why) => why.clone(),
+            Self::NotReplayable { operation, command, why } => both!(
+                "`{operation}` ({command}) cannot be explored: {why}",
+                "`{operation}`（{command}）不能穷举：{why}",
+                why
+            ),
+            Self::TooMany { orders, rate, seconds } => Text {
+                en: format!(
+                    "about {orders:.1e} orders at {rate:.0} a second would take {}; choose fewer moves, fewer clients, or \
+                     no fault",
+                    estimated_time(*seconds).en
+                ),
+                zh: format!(
+                    "大约有 {orders:.1e} 种顺序，每秒 {rate:.0} 种，要跑 {}；请减少步数或客户端数，或者不加故障",
+                    estimated_time(*seconds).zh
+                ),
+            },
+            Self::NoClient { .. }
+            | Self::NoServer { .. }
+            | Self::Strayed { .. }
+            | Self::Invariant(_)
+            | Self::NotConfirmed { .. } => self.to_string().into(),
+        }
+    }
+}
+
 /// An estimated time, in days or minutes.
 pub(crate) fn estimated_time(seconds: f64) -> Text {
     let (days, minutes) = (seconds / 86_400.0, (seconds / 60.0).ceil());

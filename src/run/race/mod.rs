@@ -17,7 +17,7 @@ pub(crate) use race_outcomes::{Kind, MOST_EVENTS, RaceOutcomes};
 use crate::{
     clock::ClockKind,
     lesson::{Scenario, plan::Act},
-    log::{EventKind, Log},
+    log::{CounterInfo, EventKind, LockInfo, Log},
     text::Text,
 };
 
@@ -32,10 +32,35 @@ pub struct Invariant {
     pub says: Text,
 }
 
-pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
-    let invariants = scenario.invariants.iter();
-    let named = invariants.map(|plan| Invariant { name: plan.never.to_string(), says: plan.says.clone() });
-    named.collect()
+/// What a lesson calls the parts of outcomes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wording {
+    pub invariants: Vec<Invariant>,
+    pub locks: Vec<LockInfo>,
+    pub counters: Vec<CounterInfo>,
+}
+
+impl Wording {
+    pub const fn none() -> Self {
+        Self { invariants: Vec::new(), locks: Vec::new(), counters: Vec::new() }
+    }
+
+    pub fn of(scenario: &Scenario) -> Self {
+        let invariants = scenario.invariants.iter();
+        let named =
+            invariants.map(|plan| Invariant { name: plan.never.to_string(), says: plan.says.clone() });
+        Self {
+            invariants: named.collect(),
+            locks: scenario.locks.clone(),
+            counters: scenario.counter_titles.clone(),
+        }
+    }
+
+    /// What was broken, a sentence for each invariant.
+    pub fn broken<'w>(&'w self, outcome: &'w Outcome) -> impl Iterator<Item = &'w Text> {
+        let broken = |known: &&Invariant| outcome.broken.contains(&known.name);
+        self.invariants.iter().filter(broken).map(|known| &known.says)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +69,7 @@ pub struct RaceInfo {
     pub actors: usize,
     /// Whether the story causes faults, which races leave out.
     pub faults_left_out: bool,
-    pub invariants: Vec<Invariant>,
+    pub wording: Wording,
 }
 
 impl RaceInfo {
@@ -53,7 +78,7 @@ impl RaceInfo {
             clock,
             actors: scenario.actors.len(),
             faults_left_out: scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_))),
-            invariants: invariants(scenario),
+            wording: Wording::of(scenario),
         }
     }
 }

@@ -62,8 +62,8 @@ impl OutcomeFields {
         });
         let claims: Vec<Mentions> = mentions.collect();
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
-        let counters = programs().flat_map(|program| &program.counters);
-        let counted = counters.filter(|counter| claims.iter().any(|claim| claim.names(counter)));
+        let counted =
+            scenario.counters.iter().filter(|counter| claims.iter().any(|claim| claim.names(counter)));
         let named = scenario.invariants.iter().filter_map(|invariant| match &invariant.never {
             NeverPlan::Overlap(lock) => Some(lock),
             NeverPlan::That(_) => None,

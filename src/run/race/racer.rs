@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use super::printed;
 use crate::{
-    clock::{ClockKind, Rate},
+    clock::{ClockKind, LessonTime, Rate},
     lab::{LabOptions, ready::ReadyLabs},
     lesson::{Path, Scenario},
-    log::{Choice, EventKind, Log, Product},
+    log::{Choice, Command, EventKind, Log, Product, product::etcd::EtcdCall},
     program::{Actors, State, actor_id},
     run::session::{
         RunError,
@@ -33,6 +33,9 @@ use crate::{
 /// needs.
 const MOST_MOVES: usize = 1_000;
 const LONGEST: Duration = Duration::from_mins(10);
+
+/// How often etcd looks for leases that have ended.
+const CHECKS_LEASES: Duration = Duration::from_millis(500);
 
 /// The real time within which a working server answers.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -175,7 +178,12 @@ impl Racer {
                     continue;
                 }
             }
-            let Some((_, due)) = director.next_timer() else { break };
+            let Some((_, due)) = director.next_timer() else {
+                if wait_for_a_lease(director, &path).await? {
+                    continue;
+                }
+                break;
+            };
             director.recorder.record(EventKind::Chose(Choice::Timer));
             director.run_clock_to(surely_after(due), &path).await?;
             director.settle_waits(&path).await?;
@@ -284,6 +292,38 @@ async fn send_all(
         }
     }
     Ok(any)
+}
+
+/// If an operation is blocked in etcd, lets time pass until a reply comes or every lease must have ended. Returns whether
+/// anything came.
+async fn wait_for_a_lease(director: &mut Director, path: &Path) -> Result<bool, RunError> {
+    let known = director.log().len();
+    let Some(end) = leases_end(director.log()).filter(|_| !director.pending.by_op.is_empty()) else {
+        return Ok(false);
+    };
+    while director.log().len() == known && director.clock.now() < end {
+        let next = director.clock.now() + CHECKS_LEASES;
+        director.run_clock_to(next.min(end), path).await?;
+        director.settle(path).await?;
+    }
+    director.clock.set_rate(Rate::NORMAL)?;
+    Ok(director.log().len() > known)
+}
+
+/// When every lease that was granted or kept alive must have ended.
+fn leases_end(log: &Log) -> Option<LessonTime> {
+    let (mut longest, mut renewed) = (0, None);
+    for event in log.events() {
+        let EventKind::Sent { command: Command::Etcd(call), .. } = &event.kind else { continue };
+        match call {
+            EtcdCall::Grant { seconds, .. } => longest = longest.max(*seconds),
+            EtcdCall::Keepalive { .. } => {}
+            _ => continue,
+        }
+        renewed = Some(event.at);
+    }
+    let longest = Duration::from_secs(u64::try_from(longest).unwrap_or(0));
+    Some(renewed? + longest.min(LONGEST) + 4 * CHECKS_LEASES)
 }
 
 fn waits_for_notice(director: &Director) -> bool {

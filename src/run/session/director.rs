@@ -121,6 +121,7 @@ impl Director {
             servers: lab.servers().into_iter().chain(lab.files_info()).collect(),
             actors: self.scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
             locks: self.scenario.locks.clone(),
+            counters: self.scenario.counter_titles.clone(),
         });
         self.note_sessions(sessions);
         let mut connections = Connections::default();
@@ -285,12 +286,8 @@ impl Director {
 
     pub(crate) fn names(&self) -> minijinja::Value {
         let mut scope = self.scenario.scope.clone();
-        for plan in &self.scenario.actors {
-            for counter in &plan.program.counters {
-                if scope.get(counter).is_none() {
-                    scope.set(counter, 0.into());
-                }
-            }
+        for counter in &self.scenario.counters {
+            scope.set(counter, 0.into());
         }
         for event in self.log().events() {
             if let EventKind::Counted { counter, by, .. } = &event.kind {

@@ -277,6 +277,9 @@ impl Harness {
 
     /// Sends a request to an actor's client.
     pub(crate) async fn send(&mut self, actor: ActorId, request: &Request) -> Result<(), RunError> {
+        if let Request::Do { wire, .. } = request {
+            self.lab.note(&wire.server, &wire.command);
+        }
         let home = self.client_of[actor.0 as usize];
         self.clients[home].send(request).await
     }

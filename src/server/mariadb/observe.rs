@@ -1,8 +1,9 @@
 //! Reads what a MariaDB server holds: the committed rows, which transaction has locked which row, and who waits.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    sync::Mutex as StdMutex,
 };
 
 use futures::FutureExt;
@@ -21,11 +22,14 @@ use super::{
 use crate::{
     clock::{LessonClock, Slot},
     log::{
-        Observed,
-        product::mariadb::{Row, Tables},
+        Command, Observed,
+        product::mariadb::{Row, Tables, user_lock_row, user_locks},
     },
     server::observe::{Observation, ObserveError, Observer, Waiting, within},
 };
+
+/// The most locks of `GET_LOCK` that are asked for.
+const USER_LOCKS: usize = 100;
 
 /// The most rows that are read of a table.
 const ROWS: usize = 200;
@@ -37,6 +41,8 @@ pub(crate) struct MariadbObserver {
     connection: Mutex<Option<Conn>>,
     /// The tables as last read.
     seen: Mutex<BTreeMap<String, Seen>>,
+    /// The names in `GET_LOCK` so far: the server tells who has such a lock, but does not list them.
+    user_locks: StdMutex<BTreeSet<String>>,
 }
 
 /// What was read of a table.
@@ -59,7 +65,12 @@ impl From<Error> for ObserveError {
 
 impl MariadbObserver {
     pub fn new(socket: &Path) -> Self {
-        Self { socket: socket.to_path_buf(), connection: Mutex::new(None), seen: Mutex::default() }
+        Self {
+            socket: socket.to_path_buf(),
+            connection: Mutex::new(None),
+            seen: Mutex::default(),
+            user_locks: StdMutex::default(),
+        }
     }
 
     /// Opens a connection that does not wait for tables locked by a program.
@@ -130,6 +141,37 @@ impl MariadbObserver {
         Ok(seen)
     }
 
+    /// The locks of `GET_LOCK` that somebody has, with the connections that wait for them.
+    async fn user_locks(&self) -> Result<BTreeMap<String, Row>, Error> {
+        let names: Vec<String> = match self.user_locks.lock() {
+            Ok(names) => names.iter().cloned().collect(),
+            Err(_) => Vec::new(),
+        };
+        let mut held = BTreeMap::new();
+        if names.is_empty() {
+            return Ok(held);
+        }
+        let columns = names.iter().enumerate().map(|(n, name)| format!("IS_USED_LOCK('{name}') AS l{n}"));
+        let used = self.ask(&format!("SELECT {}", columns.collect::<Vec<_>>().join(", "))).await?;
+        for (n, name) in names.iter().enumerate() {
+            let owner = used.first().and_then(|used| text(&used[format!("l{n}")]).parse().ok());
+            if let Some(owner) = owner {
+                held.insert(user_lock_row(name), Row { owner: Some(owner), ..Row::default() });
+            }
+        }
+        for waiting in self.ask(WAITING_FOR_USER_LOCKS).await? {
+            let statement = text(&waiting["info"]);
+            let Some(session) = waiting["id"].as_i64() else { continue };
+            // Of several, it waits for the first that another connection has.
+            let mut rows = user_locks(&statement).into_iter().map(user_lock_row);
+            let row = rows.find(|row| held.get(row).is_some_and(|row| row.owner != Some(session)));
+            if let Some(row) = row.and_then(|row| held.get_mut(&row)) {
+                row.waiting.push(session);
+            }
+        }
+        Ok(held)
+    }
+
     async fn look(&self) -> Result<Tables, Error> {
         let mut tables = Tables::default();
         let mut keys: BTreeMap<String, Vec<(String, Stored)>> = BTreeMap::new();
@@ -139,6 +181,7 @@ impl MariadbObserver {
             keys.entry(table).or_insert(key);
             tables.rows.extend(rows);
         }
+        tables.rows.extend(self.user_locks().await?);
         let status = self.status().await?;
         let locks = locks::read(&status);
         tables.transactions = locks::transactions(&status, &locks);
@@ -162,6 +205,18 @@ impl MariadbObserver {
 impl Observer for MariadbObserver {
     fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Observation<'a, Observed> {
         async { Ok(Observed::Mariadb(within(self.look()).await?)) }.boxed()
+    }
+
+    fn note(&self, command: &Command) {
+        let Command::Sql(statement) = command else { return };
+        let Ok(mut known) = self.user_locks.lock() else { return };
+        // A name is sent to the server as it is.
+        let plain = |name: &&str| !name.is_empty() && !name.contains(['\\', '\'', '"']);
+        for name in user_locks(statement).into_iter().filter(plain) {
+            if known.len() < USER_LOCKS {
+                known.insert(name.to_owned());
+            }
+        }
     }
 
     fn metric<'a>(&'a self, name: &'a str) -> Observation<'a, Option<i64>> {
@@ -213,6 +268,10 @@ fn text(value: &Json) -> String {
 /// The connections that wait for anything but a row.
 const WAITING: &str = "SELECT id FROM information_schema.processlist \
     WHERE state IN ('User lock', 'User sleep') OR state LIKE 'Waiting for %'";
+
+/// The connections that wait for a lock of `GET_LOCK`, and what they have sent.
+const WAITING_FOR_USER_LOCKS: &str =
+    "SELECT id, info FROM information_schema.processlist WHERE state = 'User lock' ORDER BY id";
 
 /// The query leaves out the columns of the tables, for which the server would open each table.
 const TABLES: &str =

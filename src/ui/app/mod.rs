@@ -218,7 +218,7 @@ async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
             Message::Measured(update)
         }
         Some(question) = OptionFuture::from(exam.map(mpsc::Receiver::recv)) => {
-            Message::Exam(question.map(|question| question.map_err(|error| error.text())))
+            Message::Exam(question.map(|question| question.map(Box::new).map_err(|error| error.text())))
         }
         else => std::future::pending().await,
     }

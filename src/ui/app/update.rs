@@ -82,7 +82,7 @@ pub enum Message {
     /// An update of the lock measurement; `None` when it is over.
     Measured(Option<SeriesUpdate>),
     /// A question of an exam; `None` when there are no more.
-    Exam(Option<Result<ExamQuestion, Text>>),
+    Exam(Option<Result<Box<ExamQuestion>, Text>>),
     Class(ClassUpdate),
     Tick,
 }
@@ -402,7 +402,7 @@ impl<R: Runs> App<R> {
             Message::Exam(question) => {
                 let exam = self.interview.as_mut().and_then(|interview| interview.exam.as_mut());
                 if let Some(exam) = exam {
-                    exam.receive(question);
+                    exam.receive(question.map(|question| question.map(|question| *question)));
                 }
                 true
             }

@@ -25,11 +25,14 @@ const ROUND: Duration = Duration::from_millis(100);
 const RECENT: usize = 16;
 
 /// Maps a word of the lesson to the text shown for it.
-pub type Named<'a> = &'a dyn Fn(&str) -> &str;
+pub type Named<'a> = &'a dyn for<'w> Fn(&'w Log, &'w str) -> &'w str;
 
-/// Shows a word as the lesson writes it.
-pub fn as_written(word: &str) -> &str {
-    word
+/// Shows a word as the lesson writes it, or a counter by the wider of its titles.
+pub fn as_written<'w>(log: &'w Log, word: &'w str) -> &'w str {
+    let title = log.counter_title(word);
+    title.map_or(word, |title| {
+        [&*title.en, &*title.zh].into_iter().max_by_key(|words| text::width(words)).unwrap_or(word)
+    })
 }
 
 /// The events of a request and of its reply.
@@ -436,15 +439,15 @@ impl Mark {
                 format!("{} → {}", text::fit(&command, command_columns), text::fit(reply, reply_columns))
             }
             EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, command_columns)),
-            EventKind::Took { label, .. } => format!("↯ {}", text::fit(named(label), command_columns)),
+            EventKind::Took { label, .. } => format!("↯ {}", text::fit(named(log, label), command_columns)),
             EventKind::Counted { counter, by, .. } => {
-                format!("{} {by:+}", text::fit(named(counter), command_columns))
+                format!("{} {by:+}", text::fit(named(log, counter), command_columns))
             }
             EventKind::Waits { label, until, .. } => {
                 let duration = time::stretch(until.since(event.at));
-                format!("{} {duration}", text::fit(named(label), command_columns))
+                format!("{} {duration}", text::fit(named(log, label), command_columns))
             }
-            EventKind::GaveUp { .. } => format!("✗ {}", named("error")),
+            EventKind::GaveUp { .. } => format!("✗ {}", named(log, "error")),
             EventKind::Fault(fault) => match fault.target() {
                 Target::Client(_) if fault.leaves() == Condition::Dead => {
                     format!("{} {}", fault::glyph(fault), fault::mark(fault))

@@ -11,7 +11,7 @@ use crate::{
         batch::{Batch, BatchUpdate, Control, Finding},
         explore::{Bounds, CarriedOut, Failing, MOST_MOVES, Progress, ShortestSoFar, StateGraph},
         moves::describe,
-        race::{Invariant, Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
+        race::{Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes, Wording},
     },
     text::Text,
 };
@@ -157,7 +157,7 @@ impl Exploration {
     /// The order that is shown: for each broken invariant its shortest order, then the orders in which an actor does
     /// not finish. By default the shortest order of all.
     pub fn breaking(&self) -> Option<BreakingOrder<'_>> {
-        let Finding { explored, invariants } = self.found.as_deref()?;
+        let Finding { explored, wording } = self.found.as_deref()?;
         let choices = explored.shortest.as_ref().map(|shortest| &shortest.choices);
         let known = |order| BreakingOrder {
             order,
@@ -170,7 +170,8 @@ impl Exploration {
         let mut orders: Vec<BreakingOrder<'_>> = Vec::new();
         for broken in &explored.each {
             let Some(order) = &broken.shortest else { continue };
-            let says = invariants.iter().find(|known| known.name == broken.name).map(|known| &known.says);
+            let says =
+                wording.invariants.iter().find(|known| known.name == broken.name).map(|known| &known.says);
             orders.push(BreakingOrder { why: broken.why.as_ref(), says, ..known(order) });
         }
         let first = orders.iter().position(|known| known.shortest).unwrap_or(0);
@@ -419,14 +420,14 @@ impl Outcomes {
         self.chosen.as_ref().or_else(|| self.by_frequency().first().map(|seen| seen.outcome))
     }
 
-    /// The invariants, in the lesson's words.
-    pub fn invariants(&self) -> &[Invariant] {
-        match &self.source {
-            Source::Races(races) => races.info.as_ref().map_or(&[], |info| &info.invariants),
-            Source::Exploration(exploration) => {
-                exploration.found.as_ref().map_or(&[], |found| &found.invariants)
-            }
-        }
+    /// What the lesson calls the parts of outcomes.
+    pub fn wording(&self) -> &Wording {
+        static NONE: Wording = Wording::none();
+        let wording = match &self.source {
+            Source::Races(races) => races.info.as_ref().map(|info| &info.wording),
+            Source::Exploration(exploration) => exploration.found.as_ref().map(|found| &found.wording),
+        };
+        wording.unwrap_or(&NONE)
     }
 
     pub fn chosen_races(&self) -> Option<&Kind> {

@@ -150,13 +150,18 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
             _ => (member, scene.style(Role::Text)),
         };
         let after = plot.write((x, y), tick, limit, style, buf);
-        let words = if run.count > 1 { format!("{} ×{}", run.what, run.count) } else { run.what.clone() };
+        let words = words(scene, run);
         let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
         if scene.selected.is_some_and(|event| covers(scene, band, run, event)) {
             let tick = Rect { x, y, width: after.saturating_sub(x), height: 1 };
             scene.theme.choose(tick, buf);
         }
     }
+}
+
+fn words(scene: &Scene<'_>, run: &Run) -> String {
+    let what = words::named(scene.log, &run.what, scene.lang);
+    if run.count > 1 { format!("{what} ×{}", run.count) } else { what.to_owned() }
 }
 
 /// Whether a run covers an event: one of the same kind, of a member, before the next such run.
@@ -171,12 +176,11 @@ fn covers(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
 }
 
 /// The event of the run at a column of the screen.
-pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
+pub fn event_at(scene: &Scene<'_>, plot: &Plot, band: &Band, x: u16) -> Option<usize> {
     let column = plot.column(x);
     let before = band.runs.partition_point(|run| run.x <= column);
     let known = |run: &&Run| run.first < plot.position && run.x <= plot.head;
     let run = band.runs[..before].iter().rev().find(known)?;
-    let count = if run.count > 1 { format!(" ×{}", run.count) } else { String::new() };
-    let width = u16::try_from(text::width(&run.what) + text::width(&count)).unwrap_or_default() + 1;
+    let width = u16::try_from(text::width(&words(scene, run))).unwrap_or_default() + 1;
     (x < plot.screen(run.x)? + width).then_some(run.first)
 }

@@ -45,7 +45,7 @@ pub fn alarm_words(scene: &Scene<'_>) -> Option<String> {
         Alarm::Holders(excess, _) => Some(words::overlap_span(scene.lang, excess)),
         Alarm::Oversold(oversold) => {
             let Oversold { sold, of, before, .. } = oversold;
-            let counter = words::label(oversold.counter, scene.lang);
+            let counter = words::named(scene.log, oversold.counter, scene.lang);
             let words = match oversold.change() {
                 Some(change) if !oversold.exceeds() => format!("{counter} {sold}, {of} {change:+}"),
                 _ => format!("{counter} {sold}/{before}"),
@@ -113,14 +113,15 @@ fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
                 && let Some((seller, bar)) = scene.chart.outdated_sale(scene.world.position) =>
         {
             let acted = words::IN_BAR_OVERSOLD;
-            let acted = acted.with(scene.lang, &[words::label(oversold.counter, scene.lang), &bar.value]);
+            let acted =
+                acted.with(scene.lang, &[words::named(scene.log, oversold.counter, scene.lang), &bar.value]);
             format!(" {} {acted} ", names(scene, &[seller]))
         }
         Some(Alarm::Oversold(oversold)) => {
             let Oversold { sold, of, before, now, .. } = oversold;
             let most = usize::from(width / 3);
             let bar = glyphs::FULL.repeat(usize::try_from(sold).unwrap_or(0).min(most));
-            let counter = words::label(oversold.counter, scene.lang).to_uppercase();
+            let counter = words::named(scene.log, oversold.counter, scene.lang).to_uppercase();
             let said = if oversold.exceeds() {
                 format!(" {counter} {bar} {sold} / {before} ")
             } else {
@@ -350,7 +351,7 @@ pub fn oversold_sentence(
     oversold: &Oversold<'_>,
     (seller, value): (ActorId, &str),
 ) -> String {
-    let (who, counter) = (names(scene, &[seller]), words::label(oversold.counter, scene.lang));
+    let (who, counter) = (names(scene, &[seller]), words::named(scene.log, oversold.counter, scene.lang));
     let Oversold { of, before, now, .. } = oversold;
     let sold = oversold.sold.to_string();
     if oversold.grew() {

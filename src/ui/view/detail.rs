@@ -116,7 +116,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             (format!("› {text}"), Role::Chrome)
         }
         EventKind::Counted { counter, by, .. } => {
-            (format!("{} {by:+}", words::label(counter, scene.lang)), Role::Good)
+            (format!("{} {by:+}", words::named(scene.log, counter, scene.lang)), Role::Good)
         }
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
         EventKind::GaveUp { why, .. } => (

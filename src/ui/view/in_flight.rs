@@ -247,7 +247,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
         if let (Some(mark), Some(x)) = (mark, x) {
             let words = mark.text(
                 scene.log,
-                (scene.chart.detail, &|word| words::label(word, scene.lang)),
+                (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
                 plot.position,
                 0,
             );

@@ -79,7 +79,7 @@ fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) ->
     let room = limit.saturating_sub(x + 2 + u16::from(limit < plot.area.right()));
     mark.text(
         scene.log,
-        (scene.chart.detail, &|word| words::label(word, scene.lang)),
+        (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
         plot.position,
         room.into(),
     )
@@ -137,7 +137,7 @@ fn acted(scene: &Scene<'_>, bar: &Bar) -> String {
 
 /// What was done too often: `sold`.
 fn counted<'a>(scene: &Scene<'a>) -> &'a str {
-    words::label(scene.chart.oversold.as_ref().map_or("", |(_, counter)| counter), scene.lang)
+    words::named(scene.log, scene.chart.oversold.as_ref().map_or("", |(_, counter)| counter), scene.lang)
 }
 
 /// The visible stretches in which the lock of a bar has too many holders.

@@ -300,7 +300,7 @@ pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16
     })?;
     match row {
         Row::Actor(actor) => lane::event_at(scene, &plot, (actor, division.height.0), x),
-        Row::Band(n) => band::event_at(&plot, &scene.chart.bands[n], x),
+        Row::Band(n) => band::event_at(scene, &plot, &scene.chart.bands[n], x),
     }
 }
 

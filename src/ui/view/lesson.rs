@@ -364,7 +364,7 @@ impl<'a> LessonView<'a> {
         let mut spans = Vec::new();
         for (name, value) in &scene.world.counters {
             spans.push(Span::styled(
-                format!(" {} ", text::fit(words::label(name, scene.lang), 16)),
+                format!(" {} ", text::fit(words::named(scene.log, name, scene.lang), 16)),
                 scene.style(Role::Chrome),
             ));
             spans.push(Span::styled(format!("{value} "), scene.style(Role::Fresh)));

@@ -214,7 +214,7 @@ impl Plot {
         let Some(mark) = known.checked_sub(1).map(|n| &lane.marks[n]) else { return 0 };
         let words = text::width(&mark.text(
             scene.log,
-            (scene.chart.detail, &|word| words::label(word, scene.lang)),
+            (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
             position,
             usize::MAX,
         )) + 4;
@@ -231,7 +231,7 @@ impl Plot {
             for (n, mark) in lane.marks[first..known].iter().enumerate() {
                 let words = mark.text(
                     scene.log,
-                    (scene.chart.detail, &|word| words::label(word, scene.lang)),
+                    (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
                     position,
                     LONGEST_TEXT,
                 );

@@ -1,7 +1,7 @@
 //! Texts of the lesson screen.
 
 use crate::{
-    log::{Belief, Excess, Limit, Role, SentinelNotice},
+    log::{Belief, Excess, Limit, Log, Role, SentinelNotice},
     text::{Lang, Words},
     ui::theme::glyphs,
     verdict::Outcome,
@@ -122,6 +122,11 @@ pub fn notice(what: &str, about: &str, lang: Lang) -> String {
         ("session", Lang::Zh) => format!("会话 {what}"),
         _ => format!("{what} {about}"),
     }
+}
+
+/// A counter by its title, or the label of an operation; without a title, translated if known.
+pub fn named<'a>(log: &'a Log, name: &'a str, lang: Lang) -> &'a str {
+    log.counter_title(name).map_or_else(|| label(name, lang), |title| title.get(lang))
 }
 
 /// The label of an operation or a counter, translated if known.

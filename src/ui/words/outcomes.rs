@@ -72,7 +72,6 @@ pub const NO_LOCK_HELD: Words = Words::new("nobody held a lock", "没有人持�
 
 /// The value of a counter: `3 sold`.
 pub fn counted(counter: &str, count: i64, lang: Lang) -> String {
-    let counter = super::label(counter, lang);
     match lang {
         Lang::En => format!("{count} {counter}"),
         Lang::Zh => format!("{counter} {count}"),

@@ -68,6 +68,7 @@ fn every_field_is_told() {
         ("Claim", "## Claims", "field"),
         ("Invariant", "## Invariants", "field"),
         ("LockSpec", "### Locks", "field"),
+        ("CounterSpec", "### Other steps", "field of `counters`"),
         ("HeldLock", "### Locks", "field of `holds`"),
         ("Explore", "### What exploring must find", "field of `explore`"),
         ("Card", "## Interview cards", "field"),
@@ -88,6 +89,7 @@ fn every_field_is_told() {
     for (name, heading, head, field) in [
         ("Track", "## The file", "field", "track"),
         ("Expect", "## Variants", "field", "expect"),
+        ("ExploreExpect", "### What exploring must find", "field of `explore`", "expect"),
         ("WayName", "## Faults", "field of `hold`", "way"),
         ("Appendonly", "### Settings", "setting", "appendonly"),
     ] {
@@ -242,5 +244,23 @@ fn every_example_can_be_run() {
         args.extend(files.iter().map(String::as_str));
         let answer = place.run(&args);
         assert!(answer.code.is_some_and(|code| codes.contains(&code)), "{}{}", answer.out, answer.err);
+    }
+}
+
+#[test]
+fn the_deadlock_of_the_example_is_proven_by_its_name() {
+    let page = page("docs/lessons.md");
+    let example = blocks(&page, "yaml").into_iter().find(|block| block.contains("expect: deadlock"));
+    let text = with(FRAME, &example.expect("an example of a deadlock"));
+    let place = Place::new();
+    for (expect, code) in [("deadlock", 0), ("stuck", 0), ("livelock", 1), ("lost-wakeup", 1)] {
+        place.write("forks.yaml", text.replace("expect: deadlock", &format!("expect: {expect}")));
+        let answer = place.run(&["run", "forks.yaml"]);
+        assert_eq!(answer.code, Some(code), "{expect}: {}{}", answer.out, answer.err);
+        assert!(
+            answer.out.contains(&format!("explore: {expect}")) && answer.out.contains("(deadlock)"),
+            "{}",
+            answer.out
+        );
     }
 }

@@ -80,13 +80,14 @@ fn sold_words(source: &Source<'_>, oversold: &Oversold<'_>, position: usize) -> 
         && let Some((who, bar)) = source.chart.outdated_sale(position)
     {
         return Text::from_fn(|lang| {
-            let acted = words::IN_BAR_OVERSOLD.with(lang, &[words::label(counter, lang), &bar.value]);
+            let acted =
+                words::IN_BAR_OVERSOLD.with(lang, &[words::named(source.log, counter, lang), &bar.value]);
             format!("{} {acted}", names(source, &[who], lang))
         });
     }
     let bar = glyphs::FULL.repeat(usize::try_from((*sold).clamp(0, SOLD)).unwrap_or(0));
     Text::from_fn(|lang| {
-        let counter = words::label(counter, lang).to_uppercase();
+        let counter = words::named(source.log, counter, lang).to_uppercase();
         if oversold.exceeds() {
             format!("{counter} {bar} {sold} / {before}")
         } else {

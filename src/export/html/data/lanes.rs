@@ -38,7 +38,9 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
         let acted = source.chart.oversold.as_ref().filter(|_| bar.kind == BarKind::Oversold);
         let says = acted.map(|(_, counter)| {
             let value = shorten(&bar.value);
-            Text::from_fn(|lang| words::IN_BAR_OVERSOLD.with(lang, &[words::label(counter, lang), &value]))
+            Text::from_fn(|lang| {
+                words::IN_BAR_OVERSOLD.with(lang, &[words::named(source.log, counter, lang), &value])
+            })
         });
         // Where no server confirms the belief: columns and events.
         let bare = bar.unconfirmed.iter().map(|((a, e), to)| (a, e, to.map(|to| to.0), to.map(|to| to.1)));
@@ -58,7 +60,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
 fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let detail = source.chart.detail;
     let text = |position, lang| {
-        mark.text(source.log, (detail, &|word| words::label(word, lang)), position, usize::MAX)
+        mark.text(source.log, (detail, &|log, word| words::named(log, word, lang)), position, usize::MAX)
     };
     // Commands and replies are the same in both languages, so one text saves space.
     let both = |position| {
@@ -84,7 +86,7 @@ pub(crate) fn bands(source: &Source<'_>) -> Vec<Value> {
 
 fn band(source: &Source<'_>, band: &Band) -> Value {
     let runs = band.runs.iter().map(|run| {
-        let what = Text::new(words::label(&run.what, Lang::En), words::label(&run.what, Lang::Zh));
+        let what = Text::from_fn(|lang| words::named(source.log, &run.what, lang).to_owned());
         json!({"x": run.x, "e": run.first, "what": what, "notified": run.notified, "count": run.count})
     });
     // Only the last level of a column lasts.

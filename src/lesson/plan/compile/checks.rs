@@ -336,6 +336,30 @@ impl Draft<'_> {
         );
     }
 
+    /// Reports a timeout of `GET_LOCK` that is no number of seconds: `${wait}s`, or a duration.
+    pub(super) fn doubt_get_lock(&mut self, call: &PlannedCall, path: &Path) {
+        let Some(statement) = call.all_operands().next().map(Template::to_string) else { return };
+        let upper = statement.to_ascii_uppercase();
+        let asked = upper.match_indices("GET_LOCK(").find_map(|(at, _)| {
+            let (arguments, _) = statement[at..].split_once(')')?;
+            let (_, timeout) = arguments.rsplit_once(',')?;
+            let (name, unit) = timeout.trim().strip_prefix("${")?.split_once('}')?;
+            Some((name.to_owned(), unit.to_owned()))
+        });
+        let Some((name, unit)) = asked else { return };
+        if unit.trim().is_empty() {
+            if let Ok(seconds) = Template::parse(&format!("${{{name}}}")) {
+                self.doubt_milliseconds(&seconds, path);
+            }
+            return;
+        }
+        let message = both!(
+            "GET_LOCK waits for seconds, and `${{{name}}}{unit}` is no number",
+            "GET_LOCK 的第二个参数是秒数，`${{{name}}}{unit}` 不是数字"
+        );
+        self.doubt(path, message, both!("write `${{{name}}}`", "请写 `${{{name}}}`"));
+    }
+
     /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
     pub(super) fn doubt_milliseconds(&mut self, seconds: &Template, path: &Path) {
         let source = seconds.to_string();
@@ -562,6 +586,24 @@ impl Draft<'_> {
         self.doubt(&path.key(kind), message, help);
     }
 
+    /// The operation right before, if it is sure to come before the next step and does not allow the error.
+    pub(super) fn never_before(&self, code: &str) -> Option<String> {
+        let here = self.here();
+        let leads_here = |instruction: &Instruction| match instruction {
+            Instruction::JumpUnless { to, .. } | Instruction::Jump { to } => *to == here,
+            _ => false,
+        };
+        match self.program.instructions.last()? {
+            Instruction::Operate(before)
+                if !before.allow.iter().any(|allowed| allowed == code || allowed.contains("${"))
+                    && !self.program.instructions.iter().any(leads_here) =>
+            {
+                Some(before.label.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// Reports an error code that a condition compares with and that no operation allows: the run would end with that
     /// error.
     pub(super) fn check_asked_errors(&mut self) {
@@ -574,7 +616,21 @@ impl Draft<'_> {
         let mut asked = self.asked_errors.iter();
         let is_never =
             |code: &str| if code.is_empty() { allowed.is_empty() } else { !allowed.contains(&code) };
-        let Some((code, path)) = asked.find(|(code, _)| is_never(code)).cloned() else { return };
+        let Some((code, path, _)) = asked.find(|(code, ..)| is_never(code)).cloned() else {
+            let found = self
+                .asked_errors
+                .iter()
+                .find_map(|(code, path, before)| Some((code, path, before.as_ref()?)));
+            let Some((code, path, before)) = found else { return };
+            let message = both!(
+                "`error` is never '{code}' here: `{before}`, right before, does not allow it",
+                "这里 `error` 不会是 '{code}'：前面的 `{before}` 没有允许它"
+            );
+            let help =
+                both!("write `allow: [{code}]` in `{before}`", "请在 `{before}` 里写 `allow: [{code}]`");
+            let path = path.clone();
+            return self.doubt(&path, message, help);
+        };
         if code.is_empty() {
             let message = both!(
                 "`error` is always `none` here: no operation of this program has `allow`",

@@ -36,6 +36,17 @@ impl Draft<'_> {
             None => at_most.to_string(),
         };
         let bound = self.template(&bound, &path.key("times"))?;
+        // Whatever happens in a run, a word is no number.
+        if bound.names().is_empty()
+            && !bound.to_string().contains("${")
+            && bound.to_string().trim().parse::<u32>().is_err()
+        {
+            let message = both!("`{bound}` is not a number", "`{bound}` 不是数字");
+            return Err(Mistake::new(&path.key("times"), message).help(both!(
+                "a whole number such as 3, or an expression in `${{…}}`: `${{{bound}}}`",
+                "请写整数（例如 3），或者写成 `${{…}}` 里的表达式：`${{{bound}}}`"
+            )));
+        }
         self.doubt_count(times, &bound, path);
         if times.is_none() && at_most == 0 {
             let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
@@ -75,6 +86,7 @@ impl Draft<'_> {
         }
         self.push(Instruction::RepeatBegin { bound });
         let next = self.here();
+        self.locate(next, path.key("while"));
         self.push(Instruction::Stop);
         if let Some(name) = number {
             self.number(name, &format!("{name} + 1"), path)?;

@@ -148,7 +148,7 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
 /// Reports an invariant that is already broken at the beginning, when all counters are 0.
 fn check_beginning(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
     let mut scope = scenario.scope.clone();
-    for counter in scenario.actors.iter().flat_map(|plan| &plan.program.counters) {
+    for counter in &scenario.counters {
         scope.set(counter, 0.into());
     }
     let Ok(expr) = Expr::parse(source) else { return Ok(()) };

@@ -145,7 +145,7 @@ pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
 fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
     let actors = || both!("so many actors are there", "一共只有这么多参与者");
     let number = |count: usize| i64::try_from(count).ok();
-    if scenario.actors.iter().any(|plan| plan.program.counters.contains(left)) {
+    if scenario.counters.contains(left) {
         let mut counted = scenario.actors.iter().map(|plan| plan.program.counts(left));
         let most = counted.try_fold(0, |sum, count| Some(sum + count?))?;
         let why = both!("its programs count it no oftener", "这些程序最多只计这么多次");

@@ -175,7 +175,7 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
 /// The doubt about a counter, which begins at 0 and only grows, that is compared with an impossible value.
 pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let (left, operator, right) = split_comparison(source)?;
-    if !scenario.actors.iter().any(|plan| plan.program.counters.contains(left)) {
+    if !scenario.counters.contains(left) {
         return None;
     }
     match literal(right) {

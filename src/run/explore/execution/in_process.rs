@@ -92,6 +92,7 @@ impl InProcess {
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
             servers: servers.lab.servers(),
             locks: scenario.locks.clone(),
+            counters: scenario.counter_titles.clone(),
         };
         Ok(Self {
             cache: OutcomeCache::new(scenario),

@@ -69,7 +69,7 @@ impl Reads {
                 *own == name || own.split_once('.').is_some_and(|(process, _)| process == name)
             }) {
                 return Err(name);
-            } else if scenario.actors.iter().any(|plan| plan.program.counters.contains(&name)) {
+            } else if scenario.counters.contains(&name) {
                 counters.push(name);
             } else if scenario.scope.get(&name).is_none() {
                 return Err(name);

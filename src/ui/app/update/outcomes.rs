@@ -6,11 +6,7 @@ use std::time::Instant;
 use super::{App, AppOptions, Lesson, Mode, lines, next_speed};
 use crate::{
     log::Log,
-    run::{
-        LessonChoice, Runs,
-        exam::ExamQuestion,
-        race::{Outcome, RaceInfo},
-    },
+    run::{LessonChoice, Runs, exam::ExamQuestion, race::Outcome},
     text::Text,
     ui::{
         keys::Action,
@@ -76,7 +72,7 @@ impl Single {
                     races: races.kept.races(),
                     seed: races.seed(*number),
                     outcome,
-                    invariants: races.info.as_ref().map_or(&[], |info: &RaceInfo| &info.invariants),
+                    wording: screen.outcomes.wording(),
                     why: why.as_ref(),
                 }))
             }

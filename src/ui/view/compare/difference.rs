@@ -88,7 +88,11 @@ fn consequence(view: &CompareView<'_>, consequence: &Consequence) -> String {
         Consequence::Believes(lock, belief) => {
             words::believes(*belief).with(view.context.lang, &[&text::clean(lock)])
         }
-        Consequence::Counted(counter, by) => format!("{} {by:+}", text::clean(counter)),
+        Consequence::Counted(counter, by) => {
+            let log = view.sides[0].log;
+            let counter = log.map_or(&**counter, |log| words::named(log, counter, view.context.lang));
+            format!("{} {by:+}", text::clean(counter))
+        }
     }
 }
 

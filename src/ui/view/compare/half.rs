@@ -88,7 +88,8 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         |name: &str| matches!(alarm, Some(Alarm::Oversold(oversold)) if oversold.counter == name);
     for (name, value) in world.counters.iter().filter(|(name, _)| !is_in_alarm(name)) {
         let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
-        let name = words::label(name, view.context.lang);
+        let lang = view.context.lang;
+        let name = view.sides[side].log.map_or(&**name, |log| words::named(log, name, lang));
         say(&format!("{} {value}", text::fit(name, 16)), figure(differs));
     }
     let notified = |world: &World| world.actors.iter().map(|actor| actor.notified).sum::<usize>();

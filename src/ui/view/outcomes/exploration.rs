@@ -48,7 +48,8 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
             _ => summary.say(words::NONE_SO_FAR.get(lang), Role::Chrome),
         }
         for (name, orders) in explored.map_or(&[][..], |explored| &explored.broken) {
-            let known = found.and_then(|found| found.invariants.iter().find(|known| known.name == *name));
+            let known =
+                found.and_then(|found| found.wording.invariants.iter().find(|known| known.name == *name));
             let says = known.map_or(name.as_str(), |invariant| invariant.says.get(lang));
             let words = words::ORDERS_BROKE.with(lang, &[&format!("{at_least}{}", grouped(*orders)), says]);
             summary.say(&format!("  {words}"), Role::Text);

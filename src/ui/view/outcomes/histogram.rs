@@ -2,8 +2,8 @@
 
 use super::{List, OutcomesView};
 use crate::{
-    log::is_any,
-    run::race::{Invariant, Outcome},
+    log::{is_any, stands_for},
+    run::race::{LockFate, Outcome, Wording},
     ui::view::{paragraph, prelude::*},
 };
 
@@ -11,19 +11,31 @@ use crate::{
 const BAR: usize = 6;
 const BAR_CELL: &str = "█";
 
-/// An outcome in words; broken invariants in the lesson's words.
-pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> String {
-    let locks = outcome.locks.iter();
+/// An outcome in words: its figures, and what was broken in the lesson's words.
+pub fn words_of(outcome: &Outcome, wording: &Wording, lang: Lang) -> String {
+    let broken = wording.broken(outcome).map(|says| says.get(lang).trim_end_matches(['.', '。']).to_owned());
+    // That a lock had too many holders is said already if that is an invariant.
+    let locks = outcome.locks.iter().filter(|(lock, fate)| {
+        **fate != LockFate::Violated
+            || !outcome
+                .broken
+                .iter()
+                .any(|never| never.strip_prefix("overlap: ").is_some_and(|known| stands_for(known, lock)))
+    });
     let locks = locks.map(|(lock, fate)| {
         // A placeholder for all locks is used only if none of them was held.
         if is_any(lock) {
-            words::NO_LOCK_HELD.get(lang).to_owned()
-        } else {
-            words::fate(*fate).with(lang, &[lock])
+            return words::NO_LOCK_HELD.get(lang).to_owned();
         }
+        let known = wording.locks.iter().find(|known| known.name == *lock);
+        let title = known.and_then(|known| known.title.as_ref());
+        words::fate(*fate).with(lang, &[title.map_or(lock, |title| title.get(lang))])
     });
-    let counters = outcome.counters.iter();
-    let counters = counters.map(|(counter, count)| words::counted(counter, *count, lang));
+    let counters = outcome.counters.iter().map(|(counter, count)| {
+        let known = wording.counters.iter().find(|known| known.name == *counter);
+        let name = known.map_or_else(|| words::label(counter, lang), |known| known.title.get(lang));
+        words::counted(name, *count, lang)
+    });
     let values = outcome.values.iter();
     let values = values.map(|(key, value)| match value {
         Some(value) => words::VALUE_IS.with(lang, &[key, value]),
@@ -31,11 +43,6 @@ pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> Stri
     });
     let unfinished =
         (outcome.unfinished > 0).then(|| words::UNFINISHED.with(lang, &[&outcome.unfinished.to_string()]));
-    let broken = outcome.broken_beside_locks().map(|broken| {
-        let known = invariants.iter().find(|known| known.name == broken);
-        let says = known.map_or(broken, |known| known.says.get(lang));
-        says.trim_end_matches(['.', '。']).to_owned()
-    });
     let figures: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).collect();
     let figures = Some(figures.join(words::AND.get(lang))).filter(|figures| !figures.is_empty());
     let parts: Vec<String> = figures.into_iter().chain(broken).collect();
@@ -165,7 +172,48 @@ fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, percent};
+    use super::{grouped, percent, words_of};
+    use crate::{
+        log::CounterInfo,
+        run::race::{Invariant, LockFate, Outcome, Wording},
+        text::{Lang, Text},
+    };
+
+    #[test]
+    fn what_was_broken_is_told_in_the_lessons_words() {
+        let invariant =
+            |name: &str, en: &str, zh: &str| Invariant { name: name.into(), says: Text::new(en, zh) };
+        let wording = Wording {
+            invariants: vec![
+                invariant("overlap: lock", "Two clients hold it.", "两个客户端同时持有。"),
+                invariant("refused > 1", "Too many were turned away.", "拒绝太多。"),
+            ],
+            counters: vec![CounterInfo {
+                name: "refused".into(),
+                title: Text::new("turned away", "被拒订单"),
+            }],
+            ..Wording::none()
+        };
+        let outcome = |fate: LockFate, broken: &[&str]| Outcome {
+            locks: [("lock".to_owned(), fate)].into(),
+            counters: [("refused".to_owned(), 2)].into(),
+            broken: broken.iter().map(|never| (*never).to_owned()).collect(),
+            ..Outcome::default()
+        };
+        let both = |outcome: Outcome| [Lang::En, Lang::Zh].map(|lang| words_of(&outcome, &wording, lang));
+        assert_eq!(
+            both(outcome(LockFate::Violated, &["overlap: lock", "refused > 1"])),
+            [
+                "2 turned away · Two clients hold it · Too many were turned away",
+                "被拒订单 2 · 两个客户端同时持有 · 拒绝太多"
+            ]
+        );
+        // Where only the damage is an invariant, the lock is named all the same.
+        assert_eq!(
+            both(outcome(LockFate::Violated, &[])),
+            ["lock had too many holders, 2 turned away", "lock 持有者过多，被拒订单 2"]
+        );
+    }
 
     #[test]
     fn counts_and_shares_can_be_read() {

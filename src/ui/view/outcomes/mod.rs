@@ -138,7 +138,7 @@ impl OutcomesView<'_> {
         let rows = seen.iter().map(|seen| Row {
             broke: seen.violates,
             count: seen.runs,
-            words: text::clean(&words_of(seen.outcome, self.outcomes.invariants(), self.context.lang))
+            words: text::clean(&words_of(seen.outcome, self.outcomes.wording(), self.context.lang))
                 .into_owned(),
             percent: percent(seen.runs, all),
             beside: seen.seed.map(label).unwrap_or_default(),

@@ -45,7 +45,7 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
         summary.say(words::NOTHING_YET.get(lang), Role::Chrome);
     }
     let Some(info) = &races.info else { return };
-    for invariant in &info.invariants {
+    for invariant in &info.wording.invariants {
         let broke = races.kept.broke(&invariant.name);
         if broke > 0 {
             let words = words::BROKE_THIS.with(lang, &[&broke.to_string(), invariant.says.get(lang)]);
@@ -88,7 +88,7 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
     let mut title = words::THOSE_RACES.get(view.context.lang).to_owned();
     if let Some(outcome) = view.outcomes.chosen() {
         let lang = view.context.lang;
-        let outcome = histogram::words_of(outcome, view.outcomes.invariants(), lang);
+        let outcome = histogram::words_of(outcome, view.outcomes.wording(), lang);
         title = words::ABOUT.with(lang, &[&title, &outcome]);
     }
     let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));

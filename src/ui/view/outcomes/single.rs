@@ -2,7 +2,7 @@
 
 use super::histogram::words_of;
 use crate::{
-    run::race::{Invariant, Outcome},
+    run::race::{Outcome, Wording},
     text::Text,
     ui::{
         state::{exam::ExamQuestion, kata::FailureRow, outcomes::Exploration},
@@ -18,7 +18,7 @@ pub struct SingleRace<'a> {
     pub races: u64,
     pub seed: u64,
     pub outcome: &'a Outcome,
-    pub invariants: &'a [Invariant],
+    pub wording: &'a Wording,
     /// Why it went wrong, if its log says so.
     pub why: Option<&'a Text>,
 }
@@ -120,7 +120,7 @@ impl SingleRace<'_> {
         if broke {
             what.push_str("✗ ");
         }
-        what.push_str(&words_of(self.outcome, self.invariants, lang));
+        what.push_str(&words_of(self.outcome, self.wording, lang));
         let mut lines = Vec::new();
         let both = format!("{which} {what}");
         let mut tell = |words: &str, role: Role| {
@@ -131,13 +131,6 @@ impl SingleRace<'_> {
         } else {
             tell(&which, Role::Text);
             tell(&what, role);
-        }
-        // Invariants other than those about locks are named above already.
-        for invariant in self.invariants {
-            let said = self.outcome.broken_beside_locks().any(|name| name == invariant.name);
-            if self.outcome.broken.contains(&invariant.name) && !said {
-                tell(invariant.says.get(lang), Role::Text);
-            }
         }
         if let Some(why) = self.why {
             tell(why.get(lang), Role::Text);

@@ -107,7 +107,7 @@ fn contents(view: &OutcomesView<'_>, state: &StateNode, width: usize) -> Vec<Lin
         lines.push(Line::default());
     }
     for invariant in &state.broken {
-        let says = view.outcomes.invariants().get(*invariant).map(|known| known.says.get(lang));
+        let says = view.outcomes.wording().invariants.get(*invariant).map(|known| known.says.get(lang));
         let words = format!("{} {}", glyphs::CUT, says.unwrap_or_default());
         lines.extend(paragraph::plain(&words, width, view.style(Role::Danger)));
     }
