@@ -309,7 +309,7 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     let mut lines = vec![if found.states > 0 {
         let (states, steps) = (found.states.to_string(), found.transitions.to_string());
         let rate = a_second(found.transitions);
-        let each = (found.bytes / found.states.max(1)).to_string();
+        let each = (found.bytes / (found.states + found.states_left).max(1)).to_string();
         let values = [lesson, variant, &orders, &states, &steps, &each, &seconds, &rate, &violations, &cut];
         words::EXPLORED_STATES.with(lang, &values.map(String::as_str))
     } else {

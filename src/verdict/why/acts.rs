@@ -72,8 +72,10 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
             && effect.server == act.server
             && if owned { !case.same_client(effect.actor, act.actor) } else { effect.actor != act.actor }
     };
-    let mut between = case.touched(&act.key).rev().filter(others);
-    let (between, (place, second)) = between.find_map(|effect| {
+    // What came in between is known from the values: a lease that was set after the lock says less.
+    let (leases, values): (Vec<_>, Vec<_>) =
+        case.touched(&act.key).rev().filter(others).partition(|effect| effect.access == Access::Expiry);
+    let (between, (place, second)) = values.into_iter().chain(leases).find_map(|effect| {
         // The server's state may have proved that the key was another client's, although the command was in flight
         // meanwhile.
         let seen = owned && breach.evidence.contains(&act.replied) && effect.replied < act.replied;

@@ -130,6 +130,17 @@ fn whoever_wrote_to_one_key_by_a_look_at_another_has_not_seen_what_was_written_t
 }
 
 #[test]
+fn a_lease_set_in_between_is_not_what_made_a_value_stale() {
+    let mut run = Run::new("\"sold > 0\"");
+    let look = run.moves(0, "EXISTS h", 0);
+    let between = run.moves(1, "HINCRBY h B 1", 1);
+    run.moves(1, "PEXPIRE h 3000", 1);
+    let act = run.moves(0, "HINCRBY h A 1", 1);
+    run.log.add(counted(0));
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+}
+
+#[test]
 fn a_holder_may_give_its_lock_up_itself_while_it_relies_on_it() {
     let mut run = Run::new(OVERLAP);
     let first = run.takes(0, "SET lock A-1 NX PX 3000");
