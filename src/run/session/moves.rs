@@ -17,7 +17,7 @@ use crate::{
             zookeeper::{RECONNECTED, SUSPENDED},
         },
     },
-    program::{Activity, Actors, Cause, Failure, Notification, Output, SESSION, State},
+    program::{Actors, Cause, Failure, Notification, Output, SESSION, State},
     text::{Text, Words, both},
 };
 
@@ -238,9 +238,9 @@ impl Director {
                     Ok(())
                 })
                 .map(drop),
-            Arrived::Response(_, Response::Rests { actor, asks, until, ended, busy, connected }) => self
+            Arrived::Response(_, Response::Rests { actor, asks, until, ended, activity }) => self
                 .step_actors(path, |actors, output| {
-                    actors[actor].set_activity(Activity { busy, connected });
+                    actors[actor].set_activity(activity);
                     actors[actor].rests(asks, until, ended, output);
                     Ok(())
                 })

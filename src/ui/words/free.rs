@@ -33,6 +33,10 @@ pub const SLEEPS_UNTIL: Words = Words::new("waits until {}", "等待中，到 {}
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
 pub const BUSY: Words = Words::new("sends nothing now", "现在没有发送请求");
+pub const IN_OWN_TIME: Words = Words::new(
+    "sends nothing now; its waits are not known, and pass in real time",
+    "现在没有发送请求；它的等待无从得知，按真实时间进行",
+);
 /// A program that has not come to rest. The value is the key that lets a second pass.
 pub const COMPUTES: Words = Words::new(
     "still at work: it computes, or reads the clock until time passes; {} lets time pass",
