@@ -181,6 +181,20 @@ fn a_fault_of_a_link_is_found_by_the_arrow_of_lessons_and_what_is_not_found_is_t
 }
 
 #[test]
+fn what_is_chosen_before_anything_can_be_seen_is_not_carried_out_later() {
+    let mut stand = Stand::opened(Lang::En, (100, 30));
+    stand.press('f');
+    stand.commands();
+    for key in ['t', '1', '.'] {
+        stand.press(key);
+        assert_eq!(chosen(&mut stand), [], "{key}");
+        assert!(stand.shows("still starting"), "{:#?}", stand.rows());
+    }
+    stand.update(Update::Outlook(outlook()));
+    assert!(!stand.shows("still starting"), "{:#?}", stand.rows());
+}
+
+#[test]
 fn a_client_is_moved_by_a_click() {
     for size in [(100, 30), (200, 60)] {
         let mut stand = free(Lang::En, size);

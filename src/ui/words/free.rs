@@ -63,6 +63,10 @@ pub const NO_TIMER: Words = Words::new(
     "Nobody waits for time to pass, so there is no moment to go to. Press {} to let a second pass, or type any other amount into the palette ({}).",
     "没有人在等待计时，没有可以跳到的时刻。按 {} 让时间走 1 秒；其他时长按 {} 打开命令面板输入。",
 );
+pub const STARTING: Words = Words::new(
+    "The programs are still starting: choose when they wait for you.",
+    "程序还在启动：等它们停下来再选。",
+);
 /// Values: the key, and the number of clients that have keys.
 pub const NO_SUCH_CLIENT: Words =
     Words::new("No client has the number {}: there are {}.", "没有编号为 {} 的客户端：一共 {} 个。");
