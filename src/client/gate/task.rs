@@ -63,6 +63,8 @@ pub(super) struct GateTask {
     pub(super) rests_within: Duration,
     /// The last report on the program.
     pub(super) reported: Option<Response>,
+    /// Whether a request has been released since. Then the next rest is another one, though it may look the same.
+    pub(super) released: bool,
 }
 
 /// Since when a rest is waited for, and how many requests wait for it.
@@ -210,11 +212,12 @@ impl GateTask {
         });
     }
 
-    pub(super) fn carry_out(&self, request: &Request) {
+    pub(super) fn carry_out(&mut self, request: &Request) {
         let mut inner = self.shared.lock();
         match request {
             Request::Do { op, .. } => {
                 let op = *op;
+                self.released = true;
                 if !inner.release_first(op) {
                     let why = "the program has closed the connection";
                     inner.report(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
@@ -286,10 +289,11 @@ impl GateTask {
         let asks = inner.asks();
         let activity = Activity { busy, connected, own_time };
         let report = Response::Rests { actor: inner.actor, asks, until, ended, activity };
-        if settling.asked > 0 || self.reported.as_ref() != Some(&report) {
+        if settling.asked > 0 || self.released || self.reported.as_ref() != Some(&report) {
             inner.report(report.clone());
         }
         self.reported = Some(report);
+        self.released = false;
         for _ in 0..settling.asked {
             inner.report(Response::Settled);
         }
