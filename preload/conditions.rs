@@ -2,6 +2,7 @@
 
 use crate::{
     libc::*,
+    locking::thread_result,
     moment::{Family, Page},
     status::Waits,
 };
@@ -26,6 +27,17 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     // two clocks apart: no machine has been up for 31 years, and no calendar shows 1970 to 2001.
     let family = if when.seconds < 1_000_000_000 { Family::Monotonic } else { Family::Calendar };
     wait_on_condition(family, deadline, when, wait)
+}
+
+/// C11's name: glibc's types are the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cnd_timedwait(
+    condition: *mut c_void,
+    mutex: *mut c_void,
+    deadline: *const Timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments, passed on.
+    thread_result(unsafe { pthread_cond_timedwait(condition, mutex, deadline) })
 }
 
 #[unsafe(no_mangle)]

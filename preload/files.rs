@@ -44,6 +44,21 @@ pub unsafe extern "C" fn epoll_pwait(
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_pwait2(
+    epoll: c_int,
+    events: *mut c_void,
+    capacity: c_int,
+    timeout: *const Timespec,
+    signals: *const c_void,
+) -> c_int {
+    let Some(wait) = EPOLL_PWAIT2.get() else {
+        return missing();
+    };
+    // SAFETY: the caller passes null or a valid time, and its other arguments are passed on.
+    unsafe { wait_timespec(true, timeout, |timeout| wait(epoll, events, capacity, timeout, signals)) }
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn poll(files: *mut c_void, count: u64, timeout: c_int) -> c_int {
     let Some(wait) = POLL.get() else { return missing() };
     // SAFETY: the caller's arguments, passed on.
@@ -65,14 +80,21 @@ pub unsafe extern "C" fn ppoll(
     signals: *const c_void,
 ) -> c_int {
     let Some(wait) = PPOLL.get() else { return missing() };
+    // SAFETY: the caller passes null or a valid time, and its other arguments are passed on.
+    unsafe { wait_timespec(count > 0, timeout, |timeout| wait(files, count, timeout, signals)) }
+}
+
+/// The name of `ppoll` in programs that were built with checks of buffer sizes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __ppoll_chk(
+    files: *mut c_void,
+    count: u64,
+    timeout: *const Timespec,
+    signals: *const c_void,
+    _: usize,
+) -> c_int {
     // SAFETY: the caller's arguments, passed on.
-    let wait = |timeout: *const Timespec| unsafe { wait(files, count, timeout, signals) };
-    // SAFETY: the caller passes null or a valid time.
-    let time = unsafe { Timespec::read(timeout) }.map_or(0, Timespec::as_nanos);
-    match wait_for_files(count > 0, time, |nap| wait(&Timespec::from_nanos(nap))) {
-        Some((result, _)) => result,
-        None => polled(!timeout.is_null() && time == 0, wait(timeout)),
-    }
+    unsafe { ppoll(files, count, timeout, signals) }
 }
 
 /// Unlike the other functions, `select` reports how much time was left, whatever its result.
@@ -138,6 +160,20 @@ fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int)
     match wait_for_files(files, i64::from(timeout) * MILLISECOND, nap) {
         Some((result, _)) => result,
         None => polled(timeout == 0, wait(timeout)),
+    }
+}
+
+/// SAFETY: the timeout is null or a valid time.
+unsafe fn wait_timespec(
+    files: bool,
+    timeout: *const Timespec,
+    wait: impl Fn(*const Timespec) -> c_int,
+) -> c_int {
+    // SAFETY: promised by the caller.
+    let time = unsafe { Timespec::read(timeout) }.map_or(0, Timespec::as_nanos);
+    match wait_for_files(files, time, |nap| wait(&Timespec::from_nanos(nap))) {
+        Some((result, _)) => result,
+        None => polled(!timeout.is_null() && time == 0, wait(timeout)),
     }
 }
 

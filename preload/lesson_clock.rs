@@ -17,15 +17,17 @@
 //! # Why these functions
 //! | file | function | who needs it |
 //! |---|---|---|
-//! | `reading.rs` | `clock_gettime`, `gettimeofday`, `time` | everyone |
+//! | `reading.rs` | `clock_gettime`, `gettimeofday`, `time`, `timespec_get` | everyone |
 //! | `conditions.rs` | `pthread_cond_timedwait` | OpenJDK: every park, sleep and timed wait |
 //! | `conditions.rs` | `pthread_cond_clockwait` | C++ programs: what `std::condition_variable` calls today |
-//! | `files.rs` | `epoll_wait`, `epoll_pwait`, `poll` | event loops: redis-server, JVM selectors and sockets, tokio |
+//! | `conditions.rs`, `locking.rs` | `cnd_timedwait`, and all that wait for a lock or a thread | programs that users bring |
+//! | `queues.rs` | `sigtimedwait`, `semtimedop`, `mq_timedreceive` and others | programs that users bring |
+//! | `files.rs` | `epoll_wait`, `epoll_pwait`, `epoll_pwait2`, `poll` | event loops: redis-server, JVM selectors and sockets, tokio |
 //! | `files.rs` | `select`, `pselect`, `ppoll` | CPython: its selectors, before 3.11 also `time.sleep` |
 //! | `files.rs` | `timerfd_settime` | async-io, below zookeeper-client |
 //! | `semaphores.rs` | `sem_timedwait`, `sem_clockwait` | CPython: each timed wait of a thread; OpenJDK |
-//! | `sleeping.rs` | `clock_nanosleep`, `nanosleep`, `sleep`, `usleep` | `DEBUG SLEEP`, `std::thread::sleep` |
-//! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
+//! | `sleeping.rs` | `clock_nanosleep`, `nanosleep`, `sleep`, `thrd_sleep`, `usleep` | `DEBUG SLEEP`, `std::thread::sleep` |
+//! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline, those of the crate `parking_lot` with a length |
 //! | `forking.rs` | `fork` | redis-server, which saves in a forked child |
 //! | `syncing.rs` | `fsync` | redis-server and the JVM: a voter stores its vote on disk before it answers |
 //! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
@@ -48,9 +50,11 @@ mod conditions;
 mod files;
 mod forking;
 mod libc;
+mod locking;
 mod moment;
 mod naps;
 mod page;
+mod queues;
 mod reading;
 mod semaphores;
 mod sleeping;

@@ -21,6 +21,7 @@ pub(crate) const CLOCK_MONOTONIC_COARSE: c_int = 6;
 pub(crate) const CLOCK_BOOTTIME: c_int = 7;
 pub(crate) const TIMER_ABSTIME: c_int = 1;
 pub(crate) const EINTR: c_int = 4;
+pub(crate) const EAGAIN: c_int = 11;
 pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ENOSYS: c_int = 38;
 pub(crate) const ETIMEDOUT: c_int = 110;
@@ -121,11 +122,14 @@ impl<F: Copy> Next<F> {
 pub(crate) type Fork = unsafe extern "C" fn() -> c_int;
 pub(crate) type Fsync = unsafe extern "C" fn(c_int) -> c_int;
 pub(crate) type ClockGettime = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
+pub(crate) type TimespecGet = unsafe extern "C" fn(*mut Timespec, c_int) -> c_int;
 pub(crate) type CondTimedwait = unsafe extern "C" fn(*mut c_void, *mut c_void, *const Timespec) -> c_int;
 pub(crate) type CondClockwait =
     unsafe extern "C" fn(*mut c_void, *mut c_void, c_int, *const Timespec) -> c_int;
 pub(crate) type EpollWait = unsafe extern "C" fn(c_int, *mut c_void, c_int, c_int) -> c_int;
 pub(crate) type EpollPwait = unsafe extern "C" fn(c_int, *mut c_void, c_int, c_int, *const c_void) -> c_int;
+pub(crate) type EpollPwait2 =
+    unsafe extern "C" fn(c_int, *mut c_void, c_int, *const Timespec, *const c_void) -> c_int;
 pub(crate) type Poll = unsafe extern "C" fn(*mut c_void, u64, c_int) -> c_int;
 pub(crate) type Ppoll = unsafe extern "C" fn(*mut c_void, u64, *const Timespec, *const c_void) -> c_int;
 pub(crate) type Select = unsafe extern "C" fn(c_int, *mut u64, *mut u64, *mut u64, *mut Timeval) -> c_int;
@@ -143,11 +147,13 @@ pub(crate) static FORK: Next<Fork> = Next::new(c"fork", None);
 pub(crate) static FSYNC: Next<Fsync> = Next::new(c"fsync", None);
 pub(crate) static FDATASYNC: Next<Fsync> = Next::new(c"fdatasync", None);
 pub(crate) static CLOCK_GETTIME: Next<ClockGettime> = Next::new(c"clock_gettime", None);
+pub(crate) static TIMESPEC_GET: Next<TimespecGet> = Next::new(c"timespec_get", None);
 pub(crate) static COND_TIMEDWAIT: Next<CondTimedwait> =
     Next::new(c"pthread_cond_timedwait", Some(CONDVAR_VERSION));
 pub(crate) static COND_CLOCKWAIT: Next<CondClockwait> = Next::new(c"pthread_cond_clockwait", None);
 pub(crate) static EPOLL_WAIT: Next<EpollWait> = Next::new(c"epoll_wait", None);
 pub(crate) static EPOLL_PWAIT: Next<EpollPwait> = Next::new(c"epoll_pwait", None);
+pub(crate) static EPOLL_PWAIT2: Next<EpollPwait2> = Next::new(c"epoll_pwait2", None);
 pub(crate) static POLL: Next<Poll> = Next::new(c"poll", None);
 pub(crate) static PPOLL: Next<Ppoll> = Next::new(c"ppoll", None);
 pub(crate) static SELECT: Next<Select> = Next::new(c"select", None);

@@ -63,8 +63,39 @@ impl Page {
     ) -> c_int {
         let (answer, _) = self.nap_until(family, deadline.as_nanos(), |nap| {
             let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
-            (result == 0 || errno() != ETIMEDOUT).then_some(result)
+            (result != -1 || errno() != ETIMEDOUT).then_some(result)
         });
         answer.unwrap_or(-1)
+    }
+
+    /// As [`Page::wait_until`], for a function that returns the error.
+    pub(crate) fn try_until(
+        self,
+        family: Family,
+        deadline: Timespec,
+        wait: impl Fn(*const Timespec) -> c_int,
+    ) -> c_int {
+        let (answer, _) = self.nap_until(family, deadline.as_nanos(), |nap| {
+            let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
+            (result != ETIMEDOUT).then_some(result)
+        });
+        answer.unwrap_or(ETIMEDOUT)
+    }
+
+    /// As [`Page::wait_until`], for a function that takes a length of time and for which `is_over` tells whether its
+    /// result, the last, means that the time is over.
+    pub(crate) fn wait_for(
+        self,
+        span: Timespec,
+        is_over: impl Fn(c_int) -> bool,
+        wait: impl Fn(*const Timespec) -> c_int,
+    ) -> c_int {
+        let deadline = self.moment().monotonic.saturating_add(span.as_nanos());
+        let mut last = 0;
+        let (answer, _) = self.nap_until(Family::Monotonic, deadline, |nap| {
+            last = wait(&Timespec::from_nanos(nap));
+            (!is_over(last)).then_some(last)
+        });
+        answer.unwrap_or(last)
     }
 }

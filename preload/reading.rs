@@ -79,6 +79,20 @@ pub unsafe extern "C" fn time(out: *mut i64) -> i64 {
     now
 }
 
+/// C11's clock. Its only base before C23 is the calendar; libc answers for the others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn timespec_get(time: *mut Timespec, base: c_int) -> c_int {
+    const TIME_UTC: c_int = 1;
+    let Some(get) = TIMESPEC_GET.get() else { return 0 };
+    // SAFETY: the caller's arguments, passed on.
+    let result = unsafe { get(time, base) };
+    // SAFETY: libc has just written there.
+    if result == TIME_UTC && let Some(time) = unsafe { time.as_mut() } {
+        *time = calendar_now();
+    }
+    result
+}
+
 fn calendar_now() -> Timespec {
     Timespec::from_nanos(match Page::get() {
         Some(page) => page.moment().calendar,

@@ -10,7 +10,10 @@ use core::{
     ptr,
 };
 
+const FUTEX_WAIT: c_long = 0;
 const FUTEX_WAIT_BITSET: c_long = 9;
+/// No operation on a futex.
+const NO_WAIT: c_long = -1;
 const FUTEX_CLOCK_REALTIME: c_long = 256;
 /// The operation without its flags (private, clock).
 const FUTEX_COMMAND: c_long = 127;
@@ -48,6 +51,17 @@ pub unsafe extern "C" fn usleep(micros: c_uint) -> c_int {
     let time = Timespec::from_nanos(i64::from(micros) * 1000);
     // SAFETY: the time is ours, and the remainder is not requested.
     unsafe { nanosleep(&raw const time, ptr::null_mut()) }
+}
+
+/// C11's `nanosleep`. Returns -1 if a signal interrupted the sleep, and another negative number after an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thrd_sleep(duration: *const Timespec, rest: *mut Timespec) -> c_int {
+    // SAFETY: the caller's arguments, passed on.
+    match unsafe { clock_nanosleep(CLOCK_REALTIME, 0, duration, rest) } {
+        0 => 0,
+        EINTR => -1,
+        _ => -2,
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -93,7 +107,7 @@ pub unsafe extern "C" fn clock_nanosleep(
     error.unwrap_or(0)
 }
 
-/// Handles only one system call: waiting on a futex until a deadline. libc declares this function with a variable
+/// Handles only one system call: waiting on a futex until a deadline, or for a length of time. libc declares this function with a variable
 /// number of arguments; on both processors they are passed as these seven are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall(
@@ -110,7 +124,9 @@ pub unsafe extern "C" fn syscall(
     };
     // SAFETY: the caller's arguments, passed on, but for the deadline.
     let call = |deadline: c_long| unsafe { call(number, word, operation, value, deadline, word2, mask) };
-    if number != SYS_FUTEX || operation & FUTEX_COMMAND != FUTEX_WAIT_BITSET {
+    let operation = if number == SYS_FUTEX { operation } else { NO_WAIT };
+    let command = operation & FUTEX_COMMAND;
+    if ![FUTEX_WAIT, FUTEX_WAIT_BITSET].contains(&command) {
         return call(deadline);
     }
     // SAFETY: for this operation the argument is null or a valid time.
@@ -118,8 +134,11 @@ pub unsafe extern "C" fn syscall(
     let (Some(given), Some(page)) = (given, Page::get()) else {
         return call(deadline);
     };
-    let family = if operation & FUTEX_CLOCK_REALTIME == 0 { Family::Monotonic } else { Family::Calendar };
     // The kernel compares the futex's value first, so a wake-up between two naps is noticed.
     let wait = |until: *const Timespec| call(until.expose_provenance() as c_long) as c_int;
+    if command == FUTEX_WAIT {
+        return page.wait_for(given, |result| result == -1 && errno() == ETIMEDOUT, wait).into();
+    }
+    let family = if operation & FUTEX_CLOCK_REALTIME == 0 { Family::Monotonic } else { Family::Calendar };
     page.wait_until(family, given, wait).into()
 }

@@ -49,8 +49,8 @@ pub fn lines(text: &str) -> Cow<'_, str> {
 /// The most consecutive blanks of a command that are written out.
 const MOST_BLANKS: usize = 8;
 
-/// A command as a shell takes it, on one line. A long run of blanks is replaced by its length: what follows
-/// it might be overlooked.
+/// A command as a shell takes it, on one line. A long run of blanks is replaced by its length (`53 × ␣`, in all
+/// languages): what follows it might be overlooked.
 pub fn command(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| command_word(word)).collect();
     words.join(" ")
@@ -65,7 +65,7 @@ fn command_word(word: &str) -> String {
     for run in word.chars().collect::<Vec<_>>().chunk_by(|one, other| one == other) {
         match run {
             [' ', ..] if run.len() > MOST_BLANKS => {
-                let _ = write!(shown, " (… {} blanks …) ", run.len());
+                let _ = write!(shown, " (… {} × ␣ …) ", run.len());
             }
             ['\n', ..] => shown.push_str(&"\\n".repeat(run.len())),
             ['\'', ..] => shown.push_str(&"'\\''".repeat(run.len())),
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(told(&["bash", "worker.sh", "${lease}"]), "bash worker.sh ${lease}");
         assert_eq!(told(&["sh", "-c", "echo it's; ls", ""]), r"sh -c 'echo it'\''s; ls' ''");
         let hidden = format!("true #{}; rm x\nCovered is nothing", " ".repeat(3_000));
-        assert_eq!(told(&["sh", &hidden]), r"sh 'true # (… 3000 blanks …) ; rm x\nCovered is nothing'");
+        assert_eq!(told(&["sh", &hidden]), r"sh 'true # (… 3000 × ␣ …) ; rm x\nCovered is nothing'");
     }
 
     #[test]

@@ -49,7 +49,8 @@ Examples:
   lockstep attach zookeeper --clients 2 -- python3 my_kazoo_worker.py
   lockstep attach redis --clients 2 --record broken.jsonl.gz -- python3 my_worker.py
 
-Each request of the programs waits until you let it go. They run as you, with all your rights. See docs/attach.md.")]
+Each request of the programs waits until you let it go. They run as you, with all your rights. What a program believes it \
+prints, in lines that end in `HOLDS lock`, `WAITS lock` or `DROPS lock`. See docs/attach.md.")]
 pub struct AttachArgs {
     /// What the programs connect to
     #[arg(value_enum, value_name = "SERVER")]

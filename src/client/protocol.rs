@@ -12,6 +12,17 @@ use crate::{
     text::Text,
 };
 
+/// What is known of an attached program beside what it asks and until when it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Activity {
+    /// Whether it is still at work, and is not waited for any longer.
+    pub busy: bool,
+    /// Whether it has ever connected to one of its servers.
+    pub connected: bool,
+    /// Whether it does not use the lesson clock, so that its waits are not known.
+    pub own_time: bool,
+}
+
 /// A request to a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -106,9 +117,6 @@ pub enum Response {
         until: Option<LessonTime>,
         /// If the program has ended: empty if it succeeded, otherwise its last words.
         ended: Option<Text>,
-        /// Whether the program is still at work, and is not waited for any longer.
-        busy: bool,
-        /// Whether the program has ever connected to one of its servers.
-        connected: bool,
+        activity: Activity,
     },
 }

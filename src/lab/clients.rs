@@ -15,7 +15,7 @@ use crate::lesson::{
     plan::{Exec, Origin},
 };
 use crate::log::Product;
-use crate::process::{rest::Threads, spawner, workspace::file_name};
+use crate::process::{rest::Threads, spawner, sweep::WAITS, workspace::file_name};
 
 /// A running program of a user or a lesson.
 pub(crate) struct StartedProgram {
@@ -68,7 +68,7 @@ impl Lab {
         let words = exec.words.split_first();
         let (program, args) = words.map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
         let failed = |source| LabError::Spawn { program: program.to_owned(), source };
-        let status = self.workspace.join(&format!("waits-{}", file_name(name)));
+        let status = self.workspace.join(&format!("{WAITS}{}", file_name(name)));
         let status = StatusFile::create(status).map_err(failed)?;
         let mut command = spawner::guarded(&self.binary, program);
         let slot = self.clock.allocate_slot();

@@ -57,6 +57,8 @@ pub enum Blocked {
     Unnotified,
     /// Its program, a user's own, waits for something else.
     Busy,
+    /// As `Busy`, but its program does not use the lesson clock, so it may continue by itself.
+    InOwnTime,
     /// Its program, a user's own, has not come to rest in time: it computes, or asks again and again what time it is.
     Computes,
     Frozen,

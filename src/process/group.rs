@@ -58,13 +58,18 @@ impl Running {
     pub fn belongs_to(&self, directory: &Path) -> bool {
         let pid = self.pid.as_raw_nonzero();
         fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(directory))
-            || fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
-                let clock = environment
-                    .split(|byte| *byte == 0)
-                    .find_map(|variable| variable.strip_prefix(b"LESSON_CLOCK="));
-                let clock = clock.and_then(|path| std::str::from_utf8(path).ok());
-                clock.is_some_and(|path| Path::new(path).starts_with(directory))
-            })
+            || self.is_on_clock_in(directory)
+    }
+
+    /// Whether the process was started on a lesson clock in this directory, be it by a process of the lab.
+    pub fn is_on_clock_in(&self, directory: &Path) -> bool {
+        fs::read(format!("/proc/{}/environ", self.pid.as_raw_nonzero())).is_ok_and(|environment| {
+            let clock = environment
+                .split(|byte| *byte == 0)
+                .find_map(|variable| variable.strip_prefix(b"LESSON_CLOCK="));
+            let clock = clock.and_then(|path| std::str::from_utf8(path).ok());
+            clock.is_some_and(|path| Path::new(path).starts_with(directory))
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::process::sweep::end_recorded;
+use crate::process::sweep::{end_recorded, end_strays};
 
 /// How long labs may take to shut down before their servers are killed. Real time.
 const BY_THEMSELVES: Duration = Duration::from_millis(500);
@@ -79,6 +79,7 @@ fn end_by_force(patience: Duration) {
     let directories = || lock().directories.clone();
     for directory in directories() {
         end_recorded(&directory);
+        end_strays(&directory);
     }
     if !all_gone_within(patience) {
         for directory in directories() {

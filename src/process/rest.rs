@@ -4,8 +4,9 @@
 //! a delay only after processes have begun or ended: see [`SETTLED_AFTER`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
@@ -25,6 +26,8 @@ pub(crate) struct Threads {
     newest: Option<String>,
     /// When a process of the group was last seen to begin or end, in real time.
     changed: Option<Instant>,
+    /// Whether each process waits in lesson time, with the program that it ran when that was found out.
+    on_clock: BTreeMap<u32, (PathBuf, bool)>,
 }
 
 /// How long a group is not at rest after one of its processes has begun or ended: a wrapper in shell script
@@ -51,6 +54,7 @@ impl Threads {
             ended: BTreeSet::new(),
             newest: None,
             changed: None,
+            on_clock: BTreeMap::new(),
         })
     }
 
@@ -89,16 +93,19 @@ impl Threads {
         Rest::Until(first)
     }
 
-    /// Whether all processes of the group use the clock with this page.
-    pub(crate) fn use_clock(&self, page: &Path) -> bool {
-        let page = page.canonicalize().unwrap_or_else(|_| page.to_owned());
-        let page = page.as_os_str().as_encoded_bytes();
-        let keeps = |process: &u32| {
-            let maps = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
-            // A process that has ended meanwhile has no maps.
-            maps.is_empty() || maps.windows(page.len()).any(|part| part == page)
-        };
-        self.processes.iter().all(keeps)
+    /// Whether all processes of the group wait in lesson time: they have mapped this page of the clock, and ask libc to
+    /// wait. Go does not, even where it is linked with libc.
+    pub(crate) fn use_clock(&mut self, page: &Path) -> bool {
+        self.on_clock.retain(|process, _| self.processes.contains(process));
+        for process in &self.processes {
+            // A process that has ended meanwhile runs no program.
+            let Ok(program) = fs::read_link(format!("/proc/{process}/exe")) else { continue };
+            if self.on_clock.get(process).is_none_or(|(known, _)| *known != program) {
+                let keeps = maps(*process, page) && !is_written_in_go(*process);
+                self.on_clock.insert(*process, (program, keeps));
+            }
+        }
+        self.on_clock.values().all(|(_, keeps)| *keeps)
     }
 
     /// How often each thread has run, if all of them sleep. Two equal results mean that none has run in
@@ -157,6 +164,31 @@ impl Threads {
         }
         others
     }
+}
+
+fn maps(process: u32, page: &Path) -> bool {
+    let page = page.canonicalize().unwrap_or_else(|_| page.to_owned());
+    let page = page.as_os_str().as_encoded_bytes();
+    let maps = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
+    maps.is_empty() || maps.windows(page.len()).any(|part| part == page)
+}
+
+/// Whether a process runs a program that Go has built. Such a program has a note of Go's with its build id; notes stand
+/// near the beginning of the file.
+fn is_written_in_go(process: u32) -> bool {
+    let mut beginning = Vec::new();
+    let file = File::open(format!("/proc/{process}/exe"));
+    file.and_then(|file| file.take(NOTES_WITHIN).read_to_end(&mut beginning)).is_ok()
+        && has_note_of_go(&beginning)
+}
+
+const NOTES_WITHIN: u64 = 64 << 10;
+
+/// Searches for a note with the name `Go` and the type of a build id: the lengths of name and content, the type, the
+/// name.
+fn has_note_of_go(bytes: &[u8]) -> bool {
+    let four = 4_u32.to_ne_bytes();
+    bytes.windows(16).any(|note| note[..4] == four && note[8..12] == four && note[12..] == *b"Go\0\0")
 }
 
 /// The id that was assigned last, to a process or a thread: the last field of `/proc/loadavg`.
@@ -248,6 +280,17 @@ mod tests {
         for of_program in ["worker\n", "pool-1-thread-1\n", "main-SendThread\n", "java\n", ""] {
             assert!(!is_housekeeping_name(of_program), "{of_program}");
         }
+    }
+
+    #[test]
+    fn a_program_of_go_is_known_by_its_note() {
+        let note = |name: &[u8; 4], kind: u32| {
+            let numbers = [4, 83, kind].map(u32::to_ne_bytes).concat();
+            [b"\x7fELF", numbers.as_slice(), name, b"an id"].concat()
+        };
+        assert!(has_note_of_go(&note(b"Go\0\0", 4)));
+        assert!(!has_note_of_go(&note(b"GNU\0", 4)) && !has_note_of_go(&note(b"Go\0\0", 3)));
+        assert!(!is_written_in_go(std::process::id()), "this very program is not");
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::process::group::{BETWEEN_LOOKS, Running, find_process, running};
 
 pub(crate) const LOCK: &str = "lock";
 pub(crate) const PIDS: &str = "pids";
+/// How the names of the files begin in which programs of users publish what they wait for.
+pub(crate) const WAITS: &str = "waits-";
 
 /// A directory without a lock file is either being created at this moment or was left half made: the latter if the
 /// process in its name is gone, and after this long in any case.
@@ -59,7 +61,7 @@ pub fn sweep(root: &Path) -> Swept {
         let dir = entry.path();
         // Held until the directory is gone, so that two sweeps do not work on it at once.
         let Some(_claim) = abandoned(&dir, &metadata) else { continue };
-        swept.processes += end_recorded(&dir);
+        swept.processes += end_recorded(&dir) + end_strays(&dir);
         empty(&dir);
         if fs::remove_dir_all(&dir).is_ok() {
             swept.directories += 1;
@@ -152,6 +154,28 @@ pub(crate) fn end_recorded(dir: &Path) -> usize {
     }
 }
 
+/// Kills the processes that programs of users have started in groups of their own (Python's `start_new_session`). They are
+/// recorded nowhere, but their environment names the clock in the directory. Returns how many, when none of them runs any
+/// more.
+pub(crate) fn end_strays(dir: &Path) -> usize {
+    let is_status = |entry: &fs::DirEntry| entry.file_name().as_bytes().starts_with(WAITS.as_bytes());
+    if !fs::read_dir(dir).is_ok_and(|entries| entries.flatten().any(|entry| is_status(&entry))) {
+        return 0;
+    }
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+    let deadline = Instant::now() + GONE_WITHIN;
+    let mut killed = HashSet::new();
+    loop {
+        let all = running().unwrap_or_default();
+        let strays: Vec<_> = all.iter().filter(|process| process.is_on_clock_in(&dir)).collect();
+        if strays.is_empty() || Instant::now() > deadline {
+            return killed.len();
+        }
+        killed.extend(strays.into_iter().map(|process| process.pid).filter(|pid| kill(*pid)));
+        sleep(BETWEEN_LOOKS);
+    }
+}
+
 /// Whether a process is a recorded one, or a fork of one. A pid alone proves nothing, because it may have
 /// been reused: a recorded process must have the recorded start time; a fork, which is in its group, must
 /// have started after that and work in the directory.
@@ -216,6 +240,8 @@ pub(crate) fn own_prefix() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt as _;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -252,6 +278,26 @@ mod tests {
         innocent.wait().unwrap();
         assert!(living.path().exists() && half_made.exists() && foreign.exists());
         assert!(!dead.exists() && !left_half_made.exists());
+    }
+
+    #[test]
+    fn a_process_that_left_its_group_is_known_by_its_clock() {
+        let workspace = Workspace::create_in(tempfile::tempdir().unwrap().keep().as_path()).unwrap();
+        let root = workspace.path().parent().unwrap().to_owned();
+        let sleep = |clock: &Path| {
+            let mut command = Command::new("sleep");
+            command.arg("1000").env("LESSON_CLOCK", clock).process_group(0).spawn().unwrap()
+        };
+        let mut stray = sleep(&workspace.join("page"));
+        let mut other = sleep(&root.join("other-lab/page"));
+        assert_eq!(end_strays(workspace.path()), 0, "no program of a user has run");
+        fs::write(workspace.join("waits-A"), "").unwrap();
+        drop(workspace);
+        assert!(stray.wait().unwrap().code().is_none(), "killed by a signal");
+        assert!(other.try_wait().unwrap().is_none(), "of another lab");
+        other.kill().unwrap();
+        other.wait().unwrap();
+        fs::remove_dir_all(root).unwrap();
     }
 
     proptest! {

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::process::error::LabError;
 use crate::process::live_directories;
-use crate::process::sweep::{LOCK, PIDS, empty, own_prefix, start_time, sweep};
+use crate::process::sweep::{LOCK, PIDS, empty, end_strays, own_prefix, start_time, sweep};
 
 /// The longest path of a Unix socket that every system accepts, in bytes: macOS allows 104 with the final
 /// zero, Linux 108.
@@ -147,6 +147,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
+        end_strays(self.path());
         empty(self.path());
     }
 }

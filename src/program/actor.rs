@@ -11,7 +11,7 @@ use super::{
     live::LiveNames,
 };
 use crate::{
-    client::protocol::Wire,
+    client::protocol::{Activity, Wire},
     clock::LessonTime,
     lesson::{
         Path, parse_signed_millis,
@@ -36,15 +36,6 @@ pub(crate) struct Actor {
     activity: Activity,
     /// The locks for which the latest belief that an attached program printed is not "nothing".
     believed_locks: BTreeSet<String>,
-}
-
-/// What is known of an attached program beside what it asks and until when it waits.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Activity {
-    /// Whether it was still at work when it was not waited for any longer.
-    pub(crate) busy: bool,
-    /// Whether it has ever connected to a server.
-    pub(crate) connected: bool,
 }
 
 #[derive(Debug, Clone)]

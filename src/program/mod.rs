@@ -13,6 +13,6 @@ mod live;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use actor::{Activity, Actor, Cause, Failure, Notification, Output, Request, SESSION, State};
+pub(crate) use actor::{Actor, Cause, Failure, Notification, Output, Request, SESSION, State};
 pub(crate) use actors::{Actors, actor_id};
 pub(crate) use live::LiveNames;

@@ -78,6 +78,32 @@ fn dynamic_symbols(file: &Path) -> [BTreeSet<String>; 2] {
     ]
 }
 
+/// Functions that programs of users may use, and that stay in real time.
+const REAL_FOR_USERS: [(&str, &str); 7] = [
+    ("adjtimex clock_adjtime ntp_adjtime ntp_gettime ntp_gettimex", "the clock of the machine"),
+    ("times", "asked for processor time"),
+    ("ftime", "replaced by `gettimeofday` decades ago; new programs cannot be linked to it"),
+    ("__gettimeofday __nanosleep __poll __select", "names for libc itself"),
+    ("recvmmsg", "looks at its time only when a packet arrives"),
+    (
+        "alarm getitimer setitimer ualarm timer_gettime timer_settime",
+        "the signals of the kernel: docs/attach.md says so",
+    ),
+    ("timerfd_gettime", "shows what is left of a nap"),
+];
+
+#[test]
+fn the_library_answers_everything_else_that_programs_of_users_may_use() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let _clock = LessonClock::with_library_in(dir.path(), dir.path()).expect("a controlled clock");
+    let [_, answered] = dynamic_symbols(&dir.path().join("lesson_clock.so"));
+    let real: BTreeSet<&str> =
+        REAL_FOR_USERS.iter().flat_map(|(functions, _)| functions.split_whitespace()).collect();
+    for function in TIME_FUNCTIONS.split_whitespace() {
+        assert_ne!(answered.contains(function), real.contains(function), "{function}: either, and not both");
+    }
+}
+
 #[test]
 fn the_library_answers_every_time_function_that_a_program_uses() {
     let dir = tempfile::tempdir().expect("a temporary directory");

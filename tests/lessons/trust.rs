@@ -130,12 +130,14 @@ fn everything_beside_a_lesson_is_covered() {
 
 #[test]
 fn a_file_elsewhere_that_a_command_names_is_covered() {
-    let place = place("[bash, ../elsewhere/worker.sh]");
-    place.write("elsewhere/worker.sh", WORKER);
-    trust(&place, "mine/lesson.yaml");
-    assert_runs(&place, "mine/lesson.yaml");
-    place.write("elsewhere/worker.sh", format!("{WORKER}# changed\n"));
-    assert_refused(&place, "mine/lesson.yaml", CHANGED);
+    for exec in ["[bash, ../elsewhere/worker.sh]", "[sh, -c, 'true; exec bash \"../elsewhere/worker.sh\"']"] {
+        let place = place(exec);
+        place.write("elsewhere/worker.sh", WORKER);
+        trust(&place, "mine/lesson.yaml");
+        assert_runs(&place, "mine/lesson.yaml");
+        place.write("elsewhere/worker.sh", format!("{WORKER}# changed\n"));
+        assert_refused(&place, "mine/lesson.yaml", CHANGED);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use lockstep::{
     clock::{ClockKind, LessonTime},
     log::{
-        ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop,
+        ActorId, Choice, Event, EventKind, Fault, LinkId, OpId, Reply, Stop,
         outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
     },
     run::session::{Command, Failure, Update},
@@ -155,6 +155,43 @@ fn every_key_asks_for_what_it_says() {
     stand.press(' ');
     stand.wait(5_000);
     assert!(stand.commands().is_empty());
+}
+
+#[test]
+fn a_fault_of_a_link_is_found_by_the_arrow_of_lessons_and_what_is_not_found_is_told() {
+    let mut stand = free(Lang::En, (100, 30));
+    let cut = Fault::Cut { link: LinkId::new("A", "redis") };
+    stand.update(Update::Outlook(Outlook { faults: vec![cut.clone()], ..outlook() }));
+    stand.commands();
+    for (typed, found) in [("cut A->nobody", false), ("cut A->redis", true), ("cut A→redis", true)] {
+        stand.press('x');
+        typed.chars().for_each(|key| stand.press(key));
+        stand.key(KeyCode::Enter);
+        let told = stand.shows("nothing matches") && stand.shows("leave with Esc");
+        assert_eq!(told, !found, "{typed}: {:#?}", stand.rows());
+        stand.key(KeyCode::Esc);
+        let expected = if found { vec![Choice::Inject(cut.clone())] } else { vec![] };
+        assert_eq!(chosen(&mut stand), expected, "{typed}");
+        if found {
+            step(&mut stand, Choice::Inject(cut.clone()), vec![]);
+            stand.update(Update::Outlook(Outlook { faults: vec![cut.clone()], ..outlook() }));
+            stand.commands();
+        }
+    }
+}
+
+#[test]
+fn what_is_chosen_before_anything_can_be_seen_is_not_carried_out_later() {
+    let mut stand = Stand::opened(Lang::En, (100, 30));
+    stand.press('f');
+    stand.commands();
+    for key in ['t', '1', '.'] {
+        stand.press(key);
+        assert_eq!(chosen(&mut stand), [], "{key}");
+        assert!(stand.shows("still starting"), "{:#?}", stand.rows());
+    }
+    stand.update(Update::Outlook(outlook()));
+    assert!(!stand.shows("still starting"), "{:#?}", stand.rows());
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl ErrorLog {
 }
 
 /// The last line that says what went wrong. In Java and Node it is followed by the stack trace, and in Node
-/// also by the fields of the error, indented, and the version of Node.
+/// also by the fields of the error, indented, the version of Node, and which file required the one that is missing.
 fn last_informative_line(text: &str) -> Option<&str> {
     let is_version = |line: &str| line.starts_with("Node.js v");
     let in_node = text.lines().any(is_version);
@@ -94,6 +94,14 @@ fn last_informative_line(text: &str) -> Option<&str> {
     };
     let is_field = |line: &str| in_node && line.starts_with([' ', '\t', '}']);
     let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
+    // `ReplyError: no lock`, `Error [ERR_X]: no lock`
+    let names_error = |line: &&str| {
+        let name = line.split_once(": ").map(|(name, _)| name.split(" [").next().unwrap_or_default());
+        name.is_some_and(|name| name.ends_with("Error") && name.chars().all(char::is_alphanumeric))
+    };
+    if in_node && let Some(line) = lines.clone().find(names_error) {
+        return Some(line.trim());
+    }
     let says = lines.find(|line| !is_version(line) && !is_call(line) && !is_field(line));
     says.or_else(|| text.lines().rev().find(|line| !line.trim().is_empty())).map(str::trim)
 }
@@ -110,11 +118,14 @@ mod tests {
     #[test]
     fn the_line_that_says_the_reason_is_found() {
         let node = "/w/x.js:3\nthrow new Error('no lock');\n^\n\nReplyError: no lock\n    at f (/w/x.js:3:7) {\n  code: 'E'\n}\n\nNode.js v20.20.2\n";
+        let missing = "node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: Cannot find module 'ioredis'\nRequire stack:\n- /w/x.js\n    at require (node:internal/x:1:2) {\n  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/w/x.js' ]\n}\n\nNode.js v20.20.2\n";
         let java = "Exception in thread \"main\" java.lang.IllegalStateException: no lock\n\tat X.main(X.java:5)\nCaused by: \
                     java.io.IOException: gone\n\tat X.f(X.java:9)\n\t... 3 more\n";
         let python = "Traceback (most recent call last):\n  File \"w.py\", line 1\nredis.exceptions.LockError: no lock\n\n";
         for (text, reason) in [
             (node, Some("ReplyError: no lock")),
+            (missing, Some("Error: Cannot find module 'ioredis'")),
+            ("throw 7\n^\n7\n\nNode.js v20.20.2\n", Some("7")),
             (java, Some("Caused by: java.io.IOException: gone")),
             (python, Some("redis.exceptions.LockError: no lock")),
             ("at least this\n", Some("at least this")),

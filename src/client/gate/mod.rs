@@ -176,6 +176,7 @@ impl Gate {
             frozen: frozen.subscribe(),
             rests_within: program.rests_within,
             reported: None,
+            released: false,
         };
         task.shared.lock().report(Response::Joined { sessions: Vec::new() });
         let mut tasks = JoinSet::new();

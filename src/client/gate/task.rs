@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{Shared, errors::ErrorLog, serve};
 use crate::{
-    client::protocol::{Request, Response},
+    client::protocol::{Activity, Request, Response},
     clock::LessonClock,
     log::Reply,
     process::{
@@ -38,9 +38,9 @@ const LOOK_SELDOM: Duration = Duration::from_millis(20);
 /// How long, in real time, the gate waits for a program that did not come to rest in time before.
 const BUSY_RESTS_WITHIN: Duration = Duration::from_secs(1);
 const NO_CLOCK: Words = Words::new(
-    "Lockstep: this program does not take the lesson clock (it is linked statically, perhaps): its own waits pass in \
-     real time.",
-    "Lockstep：这个程序没有使用课程时钟（可能是静态链接的），它自己的等待按真实时间进行。",
+    "Lockstep: this program does not take the lesson clock (it is written in Go, perhaps, or linked statically). Its \
+     own waits are not known, and pass in real time.",
+    "Lockstep：这个程序没有使用课程时钟（可能是 Go 程序，或者是静态链接的）。它自己的等待无从得知，按真实时间进行。",
 );
 const MANY_CONNECTIONS: Words = Words::new(
     "Lockstep lets no more than {} connections of a program in.",
@@ -63,6 +63,8 @@ pub(super) struct GateTask {
     pub(super) rests_within: Duration,
     /// The last report on the program.
     pub(super) reported: Option<Response>,
+    /// Whether a request has been released since. Then the next rest is another one, though it may look the same.
+    pub(super) released: bool,
 }
 
 /// Since when a rest is waited for, and how many requests wait for it.
@@ -210,11 +212,12 @@ impl GateTask {
         });
     }
 
-    pub(super) fn carry_out(&self, request: &Request) {
+    pub(super) fn carry_out(&mut self, request: &Request) {
         let mut inner = self.shared.lock();
         match request {
             Request::Do { op, .. } => {
                 let op = *op;
+                self.released = true;
                 if !inner.release_first(op) {
                     let why = "the program has closed the connection";
                     inner.report(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
@@ -232,8 +235,11 @@ impl GateTask {
     pub(super) fn look(&mut self, settling: &Settling, connected: bool) -> ProgramState {
         let frozen = *self.frozen.borrow();
         let exit = *self.exits.borrow();
-        let was_busy = matches!(self.reported, Some(Response::Rests { busy: true, .. }));
-        let patience = if was_busy { BUSY_RESTS_WITHIN } else { self.rests_within };
+        let before = match &self.reported {
+            Some(Response::Rests { activity, .. }) => *activity,
+            _ => Activity::default(),
+        };
+        let patience = if before.busy { BUSY_RESTS_WITHIN } else { self.rests_within };
         let late = settling.since.elapsed() > patience;
         let shared = Arc::clone(&self.shared);
         let (mut until, mut ended, mut busy) = (None, None, false);
@@ -276,18 +282,18 @@ impl GateTask {
         }
         inner.report_excess();
         self.errors.report(&inner, exit.is_some());
-        if self.reported.is_none()
-            && exit.is_none()
-            && self.clock.page().is_some_and(|page| !self.threads.use_clock(&page))
-        {
+        let own_time = exit.is_none() && self.clock.page().is_some_and(|page| !self.threads.use_clock(&page));
+        if own_time && !before.own_time {
             inner.report_remark(NO_CLOCK.text(&[]));
         }
         let asks = inner.asks();
-        let report = Response::Rests { actor: inner.actor, asks, until, ended, busy, connected };
-        if settling.asked > 0 || self.reported.as_ref() != Some(&report) {
+        let activity = Activity { busy, connected, own_time };
+        let report = Response::Rests { actor: inner.actor, asks, until, ended, activity };
+        if settling.asked > 0 || self.released || self.reported.as_ref() != Some(&report) {
             inner.report(report.clone());
         }
         self.reported = Some(report);
+        self.released = false;
         for _ in 0..settling.asked {
             inner.report(Response::Settled);
         }

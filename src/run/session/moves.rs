@@ -17,7 +17,7 @@ use crate::{
             zookeeper::{RECONNECTED, SUSPENDED},
         },
     },
-    program::{Activity, Actors, Cause, Failure, Notification, Output, SESSION, State},
+    program::{Actors, Cause, Failure, Notification, Output, SESSION, State},
     text::{Text, Words, both},
 };
 
@@ -82,8 +82,7 @@ impl Director {
                     "{name} 还在等 `{label}` 的通知"
                 )
             }
-            State::Finished => both!("the program of {name} is over", "{name} 的程序已经结束"),
-            State::Dead => both!("{name} was killed", "{name} 已被杀掉"),
+            State::Finished | State::Dead => self.how_it_ended(turn.actor),
             State::Waiting { .. } | State::Outside { .. } => both!("{name} still waits", "{name} 还在等待"),
         };
         let label = &turn.label;
@@ -102,6 +101,29 @@ impl Director {
             _ => mistake,
         };
         Err(self.scenario.loaded.source.place(&mistake).into())
+    }
+
+    /// How an actor ended that cannot move any more: of a program of the user's own, the reason that it gave.
+    fn how_it_ended(&self, actor: ActorId) -> Text {
+        let name = self.name(actor);
+        let dead = matches!(self.actors[actor].state(), State::Dead);
+        let told = self.log().events().iter().rev().find_map(|event| match &event.kind {
+            EventKind::GaveUp { actor: who, why } if dead && *who == actor => {
+                Some(both!("the program of {name} ended: {why}", "{name} 的程序结束了：{why}", why))
+            }
+            EventKind::Said { actor: who, text, stderr: true, .. } if !dead && *who == actor => Some(both!(
+                "the program of {name} is over (exit code 0), and its last error was `{text}`",
+                "{name} 的程序已经结束（退出码 0），它最后报的错是 `{text}`"
+            )),
+            _ => None,
+        });
+        told.unwrap_or_else(|| {
+            if dead {
+                both!("{name} was killed", "{name} 已被杀掉")
+            } else {
+                both!("the program of {name} is over", "{name} 的程序已经结束")
+            }
+        })
     }
 
     /// If the actor takes a notification, waits for one that the servers already owe it: it is on its way, or comes as
@@ -238,9 +260,9 @@ impl Director {
                     Ok(())
                 })
                 .map(drop),
-            Arrived::Response(_, Response::Rests { actor, asks, until, ended, busy, connected }) => self
+            Arrived::Response(_, Response::Rests { actor, asks, until, ended, activity }) => self
                 .step_actors(path, |actors, output| {
-                    actors[actor].set_activity(Activity { busy, connected });
+                    actors[actor].set_activity(activity);
                     actors[actor].rests(asks, until, ended, output);
                     Ok(())
                 })

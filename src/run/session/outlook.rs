@@ -32,6 +32,11 @@ const BUSY: Words = Words::new(
     "{} cannot move: its program sends nothing now. It waits for something that is not time.",
     "{} 动不了：它的程序现在没有发送请求，在等待与时间无关的事情。",
 );
+const IN_OWN_TIME: Words = Words::new(
+    "{} cannot move: its program sends nothing now. Its waits are not known, and pass in real time: it may go on at any \
+     moment.",
+    "{} 动不了：它的程序现在没有发送请求。它在等什么无从得知，而且按真实时间进行，随时可能继续。",
+);
 const COMPUTES: Words = Words::new(
     "{} cannot move: its program does not come to rest. It computes, or reads the clock until time has passed. Let \
      time pass.",
@@ -87,6 +92,7 @@ impl Director {
             State::Outside { .. } => Some(match actor.waits_until() {
                 Some(until) => Blocked::Waits { until },
                 None if actor.activity().is_some_and(|activity| activity.busy) => Blocked::Computes,
+                None if actor.activity().is_some_and(|activity| activity.own_time) => Blocked::InOwnTime,
                 None => Blocked::Busy,
             }),
         };
@@ -115,6 +121,7 @@ impl Director {
             Blocked::Waits { until } => WAITS.text(&[name, &until.brief()]),
             Blocked::Unanswered => UNANSWERED.text(&[name, &next.wire]),
             Blocked::Busy => BUSY.text(&[name]),
+            Blocked::InOwnTime => IN_OWN_TIME.text(&[name]),
             Blocked::Computes => COMPUTES.text(&[name]),
             Blocked::Unnotified => UNNOTIFIED.text(&[name, &next.wire]),
         })

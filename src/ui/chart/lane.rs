@@ -453,8 +453,8 @@ impl Mark {
                     format!("{} {}", fault::glyph(fault), fault::mark(fault))
                 }
                 Target::Client(_) => fault::mark(fault),
-                Target::Link(link) => {
-                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), command_columns))
+                target @ Target::Link(_) => {
+                    format!("{} {}", fault::glyph(fault), text::fit(&target.to_string(), command_columns))
                 }
                 // Faults of servers are drawn on the lanes of servers.
                 Target::Server(_) => String::new(),

@@ -22,6 +22,8 @@ pub struct Free {
     pub notice: FreeNotice,
     /// The actors that have a key of their own, in the order of the keys.
     pub(crate) keyed: Vec<ActorId>,
+    /// Whether the run is being started, so that what can happen next is not known yet.
+    pub(crate) starting: bool,
     /// Whether the keys belong to a run that has been replaced.
     keys_outdated: bool,
 }
@@ -44,6 +46,10 @@ pub enum FreeNotice {
 }
 
 impl Free {
+    pub(crate) fn begin(starting: bool) -> Self {
+        Self { starting, ..Self::default() }
+    }
+
     pub fn choices(&self) -> Vec<Choice> {
         let moves = self.outlook.able().map(|actor| Choice::Move { actor });
         let timer = self.outlook.timer.map(|_| Choice::Timer);
@@ -69,6 +75,9 @@ impl Free {
     /// Takes a new outlook. An actor keeps its key as long as it may ever move again. If there are more actors than
     /// keys, the key then goes to one without.
     pub fn set_outlook(&mut self, outlook: Outlook) {
+        if std::mem::take(&mut self.starting) {
+            self.notice = FreeNotice::Nothing;
+        }
         if std::mem::take(&mut self.keys_outdated) {
             self.keyed.clear();
         }

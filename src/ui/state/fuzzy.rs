@@ -32,8 +32,10 @@ pub struct Query {
 }
 
 impl Query {
-    /// Parses the typed text. Case and accents are ignored.
+    /// Parses the typed text. Case and accents are ignored. The arrow of a link, which no keyboard has, may also be
+    /// typed as lessons write it, `A->redis`, or as a screen of ASCII shows it, `A>redis`.
     pub fn new(typed: &str) -> Self {
+        let typed = typed.replace("->", "→").replace('>', "→");
         let atom = |word, kind| Atom::new(word, CaseMatching::Ignore, Normalization::Smart, kind, false);
         let words = typed.split_whitespace();
         Self {
@@ -113,6 +115,15 @@ mod tests {
         let found = find("误锁", &[name("误删别人的锁")]).expect("found");
         assert_eq!(found.marks[&0], [0, 5]);
         assert!(find("羊群", &[name("误删别人的锁")]).is_none());
+    }
+
+    #[test]
+    fn an_arrow_is_found_however_it_is_typed() {
+        let link = [name("cut A→redis and lose what it holds")];
+        for typed in ["cut A->redis", "cut A→redis", "cut A>redis", "cut A->redis and lose what it holds"] {
+            assert_eq!(find(typed, &link).expect(typed).marks[&0][..6], [0, 1, 2, 4, 5, 6], "{typed}");
+        }
+        assert!(find("cut B->redis", &link).is_none());
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl PaletteView<'_> {
 
     fn draw_list(&self, area: Rect, buf: &mut Buffer) {
         if self.listed.is_empty() {
-            let nothing = words::NOTHING_MATCHES.get(self.context.lang);
-            let style = self.context.theme.style(Role::Chrome);
+            let nothing = words::NO_COMMAND_MATCHES.get(self.context.lang);
+            let style = self.context.theme.style(Role::Warning);
             buf.set_stringn(area.x + 3, area.y, nothing, area.width.saturating_sub(3).into(), style);
             return;
         }

@@ -59,6 +59,10 @@ pub const THEME_CHANGED: Words =
 
 pub const COMMANDS: Words = Words::new("Commands", "命令");
 pub const NOTHING_MATCHES: Words = Words::new("nothing matches", "没有匹配项");
+pub const NO_COMMAND_MATCHES: Words = Words::new(
+    "nothing matches: delete some letters, or leave with Esc",
+    "没有匹配项：删去几个字再试，或按 Esc 离开",
+);
 pub const FOUND: Words = Words::new("{} of {}", "{}/{}");
 pub const SEARCH_HINT: Words = Words::new(
     "title, topic, variant or interview question, in English or 中文",

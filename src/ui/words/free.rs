@@ -33,6 +33,10 @@ pub const SLEEPS_UNTIL: Words = Words::new("waits until {}", "等待中，到 {}
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
 pub const BUSY: Words = Words::new("sends nothing now", "现在没有发送请求");
+pub const IN_OWN_TIME: Words = Words::new(
+    "sends nothing now; its waits are not known, and pass in real time",
+    "现在没有发送请求；它的等待无从得知，按真实时间进行",
+);
 /// A program that has not come to rest. The value is the key that lets a second pass.
 pub const COMPUTES: Words = Words::new(
     "still at work: it computes, or reads the clock until time passes; {} lets time pass",
@@ -58,6 +62,10 @@ pub const TO_TIMEOUT: Words = Words::new(
 pub const NO_TIMER: Words = Words::new(
     "Nobody waits for time to pass, so there is no moment to go to. Press {} to let a second pass, or type any other amount into the palette ({}).",
     "没有人在等待计时，没有可以跳到的时刻。按 {} 让时间走 1 秒；其他时长按 {} 打开命令面板输入。",
+);
+pub const STARTING: Words = Words::new(
+    "The programs are still starting: choose when they wait for you.",
+    "程序还在启动：等它们停下来再选。",
 );
 /// Values: the key, and the number of clients that have keys.
 pub const NO_SUCH_CLIENT: Words =

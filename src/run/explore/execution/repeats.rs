@@ -158,13 +158,14 @@ impl Repeats {
         };
         ExploreError::NotRepeated(both!(
             "these programs cannot be explored: exploring makes the same moves again and again, and {name} does not do the \
-             same each time. {after}, {name} {first}, and when the same moves were made again it {again}. Random delays, \
-             random values or several threads are the likely reason, or something that it reads from elsewhere, such as the \
-             date. Take that out of it (a fixed delay, a fixed seed, one thread), or race the programs: with `R` on the screen of the \
+             same each time. {after}, {name} {first}, and when the same moves were made again it {again}. The likely reason is a \
+             process number, a short random token, a random delay, several threads, or something that it reads from \
+             elsewhere, such as the date. Take a UUID for each attempt as token, which is recognised (16 or more \
+             hexadecimal digits are); for the rest a fixed delay, a fixed seed, one thread. Or race the programs: with `R` on the screen of the \
              run, or those of a lesson with `lockstep race`{runs}",
             "这些程序无法穷举：穷举要把同样的操作一遍遍重做，而 {name} 每次做的不一样。{after}，{name} 第一次{first}，同样的操作重做\
-             时却{again}。多半是因为随机的延迟、随机的值，或者有多个线程；也可能是它从别处读到了不同的东西，比如日期。请把这些去掉（固定延迟、\
-             固定随机种子、只用一个线程），或者改用并发竞争：在运行的界面按 `R`，课程里的程序也可以用 `lockstep race`{runs}",
+             时却{again}。多半是因为用了进程号、太短的随机令牌、随机的延迟或多个线程；也可能是它从别处读到了不同的东西，比如日期。令牌请每次\
+             用一个 UUID，这能被认出来（16 位以上的十六进制数都可以）；其余的请用固定延迟、固定随机种子、单线程。或者改用并发竞争：在运行的界面按 `R`，课程里的程序也可以用 `lockstep race`{runs}",
             after,
             first,
             again,

@@ -8,7 +8,7 @@ use crate::{
         keys::{Action, Pane},
         state::{
             browse::moved,
-            free::Free,
+            free::{Free, FreeNotice},
             palette::Palette,
             screen::{Overlay, Scrolls},
         },
@@ -87,7 +87,12 @@ impl<R: Runs> App<R> {
             return;
         }
         lesson.show_newest();
-        if lesson.run.can_choose() || lesson.run.is_busy() {
+        // What nobody has seen yet cannot be chosen: the choice would be carried out later, when something else is due.
+        if lesson.run.is_starting() {
+            if let Some(free) = &mut lesson.run.free {
+                free.notice = FreeNotice::Refused(words::STARTING.text(&[]));
+            }
+        } else if lesson.run.can_choose() || lesson.run.is_busy() {
             lesson.run.choose(choice);
         } else {
             self.branch(Some(choice));

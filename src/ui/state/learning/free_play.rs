@@ -55,6 +55,11 @@ impl Learning {
         )
     }
 
+    /// Whether the run has not said yet what can be chosen, because it is being started.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.engine, Engine::Booting { .. }) || self.free.as_ref().is_some_and(|free| free.starting)
+    }
+
     /// Whether a choice would need a branch: the run is recorded, or the playhead is neither at the end of the log nor
     /// on its way there.
     pub fn needs_branch(&self) -> bool {
@@ -75,7 +80,8 @@ impl Learning {
     pub fn leave_story(&mut self) {
         self.pause();
         self.predictions.nudged = false;
-        self.free = Some(Free::default());
+        let starting = matches!(self.engine, Engine::Booting { .. });
+        self.free = Some(Free::begin(starting));
         self.tell(Command::LeaveStory);
         self.engine = match &self.engine {
             Engine::Booting { .. } => Engine::Booting { asked: Some(Command::LeaveStory) },

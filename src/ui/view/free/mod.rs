@@ -209,6 +209,7 @@ impl<'a> FreePane<'_, 'a> {
             }
             Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]) + &to,
             Some(Blocked::Busy) => words::BUSY.get(lang).to_owned(),
+            Some(Blocked::InOwnTime) => words::IN_OWN_TIME.get(lang).to_owned(),
             Some(Blocked::Computes) => words::COMPUTES.with(lang, &[&scene.keys.label("second")]),
             Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
             Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
@@ -221,7 +222,7 @@ impl<'a> FreePane<'_, 'a> {
             },
             Some(Blocked::Finished) => words::FINISHED.get(lang).to_owned(),
         };
-        let idles = matches!(blocked, Some(Blocked::Waits { .. } | Blocked::Busy));
+        let idles = matches!(blocked, Some(Blocked::Waits { .. } | Blocked::Busy | Blocked::InOwnTime));
         let status = match prospect.filter(|prospect| idles && prospect.unconnected) {
             Some(_) => format!("{status} · {}", self.has_not_connected()),
             None => status,
