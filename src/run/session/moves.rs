@@ -112,8 +112,8 @@ impl Director {
                 Some(both!("the program of {name} ended: {why}", "{name} 的程序结束了：{why}", why))
             }
             EventKind::Said { actor: who, text, stderr: true, .. } if !dead && *who == actor => Some(both!(
-                "the program of {name} is over (exit code 0), and its last error was `{text}`",
-                "{name} 的程序已经结束（退出码 0），它最后报的错是 `{text}`"
+                "the program of {name} is over (exit code 0); the last line of its standard error is `{text}`",
+                "{name} 的程序已经结束（退出码 0），标准错误的最后一行是 `{text}`"
             )),
             _ => None,
         });
