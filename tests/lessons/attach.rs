@@ -368,6 +368,26 @@ async fn requests_of_zookeepers_protocol_are_moves_too() {
 }
 
 #[tokio::test]
+async fn a_ping_is_answered_while_a_request_waits_for_its_turn() {
+    // An `exists`, and a ping after it; whose reply comes first is told by its number.
+    let number =
+        "head -c 4 <&3 >/dev/null; head -c 4 <&3 | od -An -td4 --endian=big; head -c 12 <&3 >/dev/null";
+    let script = format!(
+        "connect; send 0000000f0000000200000003000000022f6100; send 00000008fffffffe0000000b\n{number}\n{number}\nsleep 1000"
+    );
+    let mut free = attached_to_zookeeper(&script).await;
+    assert_eq!(free.wire(0), "exists /a");
+    let said: Vec<_> = said(&free).iter().map(|line| line.trim().to_owned()).collect();
+    assert_eq!(said, ["-2"]);
+    free.moves([0]).await;
+    assert_eq!(
+        free.replies(),
+        [Reply::Value(serde_json::Value::Null)],
+        "and the request still has its reply"
+    );
+}
+
+#[tokio::test]
 async fn what_is_no_request_of_zookeepers_protocol_closes_its_connection() {
     for (sent, why) in
         [("ruok", "no request of ZooKeeper's protocol"), (r"\x16\x03\x01\x02", "it speaks TLS")]

@@ -77,6 +77,12 @@ pub(super) struct HeldRequest {
     pub(super) reported: bool,
 }
 
+impl HeldRequest {
+    fn is_ping(&self) -> bool {
+        self.asked.number.as_ref().is_some_and(jute::Asked::is_ping)
+    }
+}
+
 /// What is known of a request.
 #[derive(Default)]
 pub(super) struct RequestInfo {
@@ -208,12 +214,17 @@ impl Connection {
     /// before it on this connection has its reply.
     pub(super) fn advance(&mut self, id: u64, gate: &mut GateParts<'_>) {
         while self.waiting.front().is_some_and(|held| held.asked.command.is_none()) {
-            self.pass(None);
+            self.pass(0, None);
+        }
+        // A ping goes past requests that wait for their turn: a client of ZooKeeper gives a connection up on which its
+        // pings are not answered, and may send the request again on another one. The replies may come in any order.
+        while let Some(ping) = self.waiting.iter().position(HeldRequest::is_ping) {
+            self.pass(ping, None);
         }
         if self.waiting.front().is_some_and(|held| held.asked.calls && !held.reported)
             && let Some((op, _)) = gate.refused.take()
         {
-            self.pass(Some(op));
+            self.pass(0, Some(op));
             return self.advance(id, gate);
         }
         let answered = self.unanswered.iter().all(|before| before.op.is_none());
@@ -223,8 +234,9 @@ impl Connection {
         }
     }
 
-    pub(super) fn pass(&mut self, op: Option<OpId>) {
-        if let Some(held) = self.waiting.pop_front() {
+    /// Passes on the request at this index among those that wait.
+    pub(super) fn pass(&mut self, at: usize, op: Option<OpId>) {
+        if let Some(held) = self.waiting.remove(at) {
             self.waiting_bytes -= held.bytes.len();
             self.to_server.extend(&held.bytes);
             self.unanswered.push_back(Unanswered { op, asked: held.asked });

@@ -384,7 +384,7 @@ impl Inner {
         while let Some(id) = self.held.pop_front() {
             self.in_order = self.in_order.saturating_sub(1);
             if let Some(connection) = self.connections.get_mut(&id) {
-                connection.pass(Some(op));
+                connection.pass(0, Some(op));
                 connection.wake();
                 return true;
             }

@@ -22,6 +22,7 @@ mod op {
     pub const SET_DATA: i32 = 5;
     pub const GET_CHILDREN: i32 = 8;
     pub const SYNC: i32 = 9;
+    pub const PING: i32 = 11;
     pub const GET_CHILDREN_2: i32 = 12;
     pub const CHECK: i32 = 13;
     pub const MULTI: i32 = 14;
@@ -108,6 +109,12 @@ pub(crate) struct Asked {
     /// `None` for requests that only maintain a session: pings, authentication, watches that are set again, reads of
     /// ACLs.
     pub(crate) call: Option<Call>,
+}
+
+impl Asked {
+    pub(crate) const fn is_ping(&self) -> bool {
+        self.opcode == op::PING
+    }
 }
 
 /// A message from a server.
