@@ -8,6 +8,12 @@ pub fn moment(at: LessonTime) -> String {
     at.brief()
 }
 
+/// From when to when; one moment if both read the same.
+pub fn span(from: LessonTime, to: LessonTime) -> String {
+    let (from, to) = (moment(from), moment(to));
+    if from == to { from } else { format!("{from} – {to}") }
+}
+
 /// A duration, rounded to tenths of a second: `2.1s`, `1m30s`.
 pub fn stretch(duration: Duration) -> String {
     let tenths = (duration.as_millis() + 50) / 100;
@@ -54,7 +60,7 @@ pub fn rate(per_second: Option<f64>) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{left, moment, rate, stretch, wait};
+    use super::{left, moment, rate, span, stretch, wait};
     use crate::clock::LessonTime;
 
     #[test]
@@ -68,6 +74,9 @@ mod tests {
         ] {
             assert_eq!(moment(LessonTime::from_nanos(nanos)), text);
         }
+        let at = LessonTime::from_nanos;
+        assert_eq!(span(at(3_204_000_000), at(6_000_000_000)), "3.204s – 6.000s");
+        assert_eq!(span(at(12_006_100_000), at(12_006_200_000)), "12.006s");
         assert_eq!(stretch(Duration::from_millis(2140)), "2.1s");
         assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
         assert_eq!(

@@ -102,7 +102,7 @@ fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
     Some(match alarm {
         None | Some(Alarm::Broken(..)) if let Some((Overlap { excess, holders, from, .. }, to)) = past => {
             let (loud, who) = (words::overlap_span(scene.lang, *excess), names(scene, holders));
-            format!(" {loud} · {who} · {} – {} ", time::moment(*from), time::moment(to))
+            format!(" {loud} · {who} · {} ", time::span(*from, to))
         }
         Some(Alarm::Holders(_, lock)) => {
             let who = names(scene, &scene.holders(lock));
