@@ -238,6 +238,66 @@ fn two_holders_are_the_largest_thing_on_the_page() {
 }
 
 #[test]
+fn a_holder_whose_lock_is_lost_in_the_same_column_has_a_bar() {
+    // The server that granted A's lock forgets it a few microseconds later.
+    let place = Place::new();
+    let page = page(&place, &["cluster-is-not-safer", "--variant", "frozen-master", "--lang", "en"]);
+    for (fragment, size) in [("#step=10", (1280, 900)), ("#embed&step=10", (680, 320))] {
+        let mut chrome = Chrome::start(size, true);
+        chrome.open(&page, fragment);
+        assert!(text(&mut chrome, "#alarm").starts_with("2 HOLDERS AT ONCE"), "{size:?}");
+        let found = chrome.eval(DECISIVE);
+        let wide = |bar: &Value| bar.as_f64() > Some(0.25);
+        let both = found["both"].as_array().expect("bars");
+        assert_eq!(both.iter().filter(|bar| wide(bar)).count(), 2, "{size:?} {found}");
+        // One column later its bar is an outline.
+        chrome.press("ArrowRight");
+        let bare =
+            "[...document.querySelectorAll('[data-who=A] .bar.bare.both')].filter((e) => !e.hidden).length";
+        assert_eq!(chrome.eval(bare), 1, "{size:?}");
+    }
+}
+
+/// How much of the red ground and of each bar of two holders can be seen, in pixels; words that begin out of sight;
+/// values that are cut.
+const IN_SIGHT: &str = "(() => { const [box, label] = ['#scroll', '.row .label'].map((s) => document.querySelector(s).getBoundingClientRect()); \
+     const all = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility({ visibilityProperty: true })); \
+     const seen = (e) => { const r = e.getBoundingClientRect(); return Math.max(0, Math.min(r.right, box.right) - Math.max(r.left, label.right)); }; \
+     const out = (e) => { const r = e.getBoundingClientRect(); return r.right > label.right + 1 && r.left < label.right - 1; }; \
+     return { red: all('.clash').map(seen), both: all('.bar.both').map(seen), \
+       out: all('.mark, .became, .when, .bar > .name > *').filter(out).map((e) => e.innerText), \
+       cut: all('.bar.value > .name').filter((e) => seen(e) > 0 && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 2)).map((e) => e.innerText) }; })()";
+
+#[test]
+fn a_phone_shows_what_was_wrong_in_a_step_that_went_on() {
+    let place = Place::new();
+    let page = page(&place, &["which-lock", "--variant", "etcd-predecessor-freeze", "--lang", "en"]);
+    let mut chrome = Chrome::start((390, 844), true);
+    chrome.open(&page, "#step=7");
+    let found = chrome.eval(IN_SIGHT);
+    let seen = |list: &Value| {
+        list.as_array().map_or(0, |all| all.iter().filter(|e| e.as_f64() > Some(60.0)).count())
+    };
+    assert!(seen(&found["red"]) == 1 && seen(&found["both"]) >= 2, "{found}");
+    assert_eq!(found["out"], json!([]), "{found}");
+    assert_eq!(chrome.troubles, Vec::<String>::new());
+}
+
+#[test]
+fn a_phone_shows_the_newest_value_as_a_whole() {
+    let place = Place::new();
+    let page = page(&place, &["db-aba", "--variant", "by-value", "--lang", "zh"]);
+    let mut chrome = Chrome::start((390, 844), true);
+    chrome.open(&page, "#step=8");
+    let found = chrome.eval(IN_SIGHT);
+    assert_eq!((&found["out"], &found["cut"]), (&json!([]), &json!([])), "{found}");
+    // Whoever scrolls back finds the words at their places.
+    chrome.eval("document.querySelector('#scroll').scrollLeft = 0");
+    chrome.wait_for("Math.max(...[...document.querySelectorAll('.mark')].map((e) => parseFloat(e.style.marginLeft) || 0)) === 0");
+    assert_eq!(chrome.troubles, Vec::<String>::new());
+}
+
+#[test]
 fn the_scrubber_marks_nothing_that_was_not_shown_and_the_wire_names_servers() {
     let place = Place::new();
     let page = page(&place, &["failover", "--lang", "en"]);

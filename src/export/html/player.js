@@ -214,6 +214,10 @@ document.addEventListener("keydown", (event) => {
 });
 addEventListener("resize", () => { fit(); draw(); hasMore(); });
 $("story").querySelector("div").addEventListener("scroll", hasMore);
+$("scroll").addEventListener("scroll", () => {
+  gone = $("scroll").scrollLeft / (Number($("chart").style.zoom) || 1);
+  lay();
+});
 /** Handles `#step=7` and `#step=end`, also after `#embed&`. */
 function fragment() {
   const named = /[#&]step=(\d+|end)$/.exec(location.hash);

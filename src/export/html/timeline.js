@@ -7,6 +7,8 @@ let COLUMN = 8; // the width of a column, in pixels
 let edge = 0;
 // Columns that are wider than the others.
 let wide = null;
+// How much of the chart has been scrolled out at the left.
+let gone = 0;
 // Whether the whole run is shown at once.
 let whole = false;
 const EMBED = /^#embed\b/.test(location.hash);
@@ -15,10 +17,14 @@ const HELD = new Set(["holding", "sharing"]);
 const NOW = 0.28, WRONG = 0.36, WAS_WRONG = 0.42, OVER = 0.1;
 /** The width of a time on the axis, in pixels; it begins at its column. */
 const TIME = 64;
+/** Less of a text that began out of sight is not shown. */
+const STUB = 90;
 /** On a phone, what is wrong needs a larger share. */
 const NARROW = 400, WRONG_NARROW = 0.48;
 /** How far rows are scaled down in an article; below that they become lower and omit commands. */
 const LEGIBLE = 0.75;
+/** The largest share of the chart for what a step changed. */
+const VALUE = 0.58;
 /** The left edge of a column, in pixels. */
 const px = (n) => n * COLUMN + (wide ? Math.max(0, Math.min(n, wide.to) - wide.from) * wide.more : 0);
 const isOver = (end) => end !== null && end !== undefined && end < position;
@@ -73,12 +79,15 @@ function settleSpots() {
     if (spot.width === width && !spot.words) continue;
     style.width = spot.width = width;
     if (spot.words) {
-      const room = spot.words();
-      spot.element.classList.toggle("narrow", wide < room);
-      spot.element.classList.toggle("tiny", wide < 24);
+      const room = spot.words(), out = beyond(spot.from);
+      style.setProperty("--out", `${out}px`);
+      spot.element.classList.toggle("narrow", wide - out < room);
+      spot.element.classList.toggle("tiny", wide - out < 24);
     }
   }
 }
+/** How far a column has been scrolled out at the left: words begin where they can be seen. */
+const beyond = (column) => Math.max(0, gone - px(column));
 /** Draws marks. The text of a mark may extend to the next visible mark of its row; with less than `draw` returns, only
  *  the glyph is shown. */
 function marks(track, list, client, draw) {
@@ -95,8 +104,10 @@ function marks(track, list, client, draw) {
       if (element.hidden) continue;
       if (at < next && next < Infinity) until = px(next) - 4;
       next = at;
-      const room = Math.max(0, until - px(at));
+      const out = beyond(at), room = Math.max(0, until - px(at) - out);
       element.style.maxWidth = `${room}px`;
+      element.style.marginLeft = `${out}px`;
+      element.classList.toggle("out", out > 0 && room < STUB);
       if (least) element.classList.toggle("bare", room < least);
     }
   });
@@ -122,7 +133,8 @@ function pieces(bar) {
   const list = [];
   let [from, event] = [bar.a, bar.e];
   for (const [a, e, b, end] of bar.bare) {
-    if (a > from) list.push({ from, event, to: a, end: e, bare: false });
+    // A column may have several events.
+    if (e > event) list.push({ from, event, to: a, end: e, bare: false });
     const open = end === null;
     list.push({ from: a, event: e, to: open ? bar.b : b, end: open ? bar.end : end, bare: true });
     if (open) return list;
@@ -209,8 +221,11 @@ function truth(data) {
   moved.push(() => {
     const there = marks.filter(({ element }) => !element.hidden);
     there.forEach(({ element, mark }, n) => {
-      const until = n + 1 < there.length ? px(there[n + 1].mark.x) : edge, room = Math.max(0, until - px(mark.x) - 4);
+      const until = n + 1 < there.length ? px(there[n + 1].mark.x) : edge, out = beyond(mark.x);
+      const room = Math.max(0, until - px(mark.x) - out - 4);
       element.style.maxWidth = `${room}px`;
+      element.style.marginLeft = `${out}px`;
+      element.classList.toggle("out", out > 0 && room < STUB);
       // Instead of cut words, only their glyph is shown.
       const says = text(mark.says), words = room < roomOf(says) && says[1] === " " ? says[0] : says;
       if (element.textContent !== words) element.textContent = words;
@@ -238,7 +253,7 @@ function truth(data) {
     }
     bar.append(name);
     track.append(appears(span.e, place(bar, span.a, span.b, span.end)));
-    if (name.querySelector("span")) spots[spots.length - 1].words = () => roomOf(name.textContent);
+    if (span.value || name.querySelector("span")) spots[spots.length - 1].words = () => roomOf(name.textContent);
   }
 }
 /** The shape of a lease, from column to column up to its end; right of the playhead, its current level. */
@@ -264,7 +279,7 @@ function axis() {
     let until = Infinity;
     for (const { tick, x: at, room } of ticks.slice().reverse()) {
       if (tick.hidden) continue;
-      const fits = px(at) + room <= until;
+      const fits = px(at) + room <= until && !beyond(at);
       tick.classList.toggle("full", !fits);
       if (fits) until = px(at);
     }
@@ -330,21 +345,35 @@ function fit() {
   chart.classList.toggle("dense", share() < LEGIBLE);
   chart.style.zoom = Math.min(1, share());
 }
+/** The width that the values changed in this step need; long ones take two lines in smaller letters. */
+function newest(room) {
+  const values = run.truths.flatMap((data) => data.spans.filter((span) => span.value));
+  const changed = values.filter((span) => span.e >= begun() && span.e < position && !isOver(span.end));
+  const width = (words) => (roomOf(words) < room * NOW ? roomOf(words) : Math.min(roomOf(words), roomOf(words) * 0.4 + 50));
+  return Math.min(room * VALUE, Math.max(0, ...changed.map((span) => width(span.token))));
+}
 /** Sets the width of a column. A run that nearly fits is made to fit; now and what is wrong get their shares. */
 function scale() {
   const zoom = Number($("chart").style.zoom) || 1, room = Math.max(80, $("scroll").clientWidth / zoom - offset());
   const length = Math.max(1, ...stops.map((stop) => stop.x)) + 1, was = past(), most = 14 / zoom;
-  const worst = room < NARROW ? WRONG_NARROW : WRONG, now = Math.max(TIME, room * (wrong().length ? worst : whole ? OVER : NOW));
+  const worst = room < NARROW ? WRONG_NARROW : WRONG;
+  const now = Math.max(TIME, newest(room), room * (wrong().length ? worst : whole ? OVER : NOW));
   const fits = (room * (1 - NOW)) / length;
   wide = null;
   COLUMN = EMBED ? Math.min(most, (room * (1 - worst)) / length) : fits < 5 ? 8 : Math.min(most, fits);
   if (whole) COLUMN = Math.min(COLUMN, (room - now) / length);
   if (was) {
     const columns = was.b - was.a + 1, wanted = room * WAS_WRONG;
-    if (whole && columns * COLUMN < wanted) COLUMN = Math.min(COLUMN, Math.max(0.5, (room - now - wanted) / Math.max(1, length - columns)));
+    // What has come since must leave it in sight.
+    const others = whole ? length - columns : x - was.b + 1;
+    if (!whole || columns * COLUMN < wanted) COLUMN = Math.min(COLUMN, Math.max(0.5, (room - now - wanted) / Math.max(1, others)));
     if (columns * COLUMN < wanted) wide = { from: was.a, to: was.b, more: (wanted - columns * COLUMN) / Math.max(1, was.b - was.a) };
+  } else if (wrong().length) {
+    // So does the moment in which it began.
+    COLUMN = Math.min(COLUMN, Math.max(0.5, (room - now) / (x - Math.min(...wrong().map((clash) => clash.a)) + 2)));
   }
   edge = Math.max(room, px(x) + now);
+  gone = edge - room;
   const width = `${edge}px`;
   for (const track of $("chart").querySelectorAll(".track")) if (track.style.width !== width) track.style.width = width;
 }
@@ -376,13 +405,17 @@ function swap() {
   while (hid > 0 && replaced[hid - 1][0] >= position) replaced[--hid][1].hidden = false;
 }
 
+/** Places what depends on the columns' width and on how far the chart is scrolled. */
+function lay() {
+  settleSpots();
+  for (const move of moved) move();
+}
 /** Draws everything that depends on the moment. */
 function draw() {
   reveal();
   swap();
   scale();
-  settleSpots();
-  for (const move of moved) move();
+  lay();
   $("head").style.left = `calc(var(--label) + ${px(x)}px)`;
   $("clock").textContent = when(now);
   for (const label of labels) label();

@@ -37,6 +37,8 @@ pub const UNSURE: &str = "░";
 /// The outline of a lock that the client no longer holds but believes to hold: corners, sides and edges.
 pub const OUTLINE: [&str; 6] = ["┌", "┐", "└", "┘", "┆", "┄"];
 pub const FROZEN: &str = "▒";
+/// Frozen without a lock, where bars have a single row.
+pub const FROZEN_LINE: &str = "╍";
 pub const DEAD: &str = "╌";
 /// A bar of several rows, below its edge.
 pub const FULL: &str = "█";
@@ -116,6 +118,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "▁" | "▂" | "▃" => "_",
         "░" => ",",
         "▒" => ":",
+        "╍" => "`",
         "╱" => "/",
         "▓" | "▚" | "═" => "X",
         "→" | "▶" | "▸" | "»" | "›" => ">",
@@ -152,9 +155,9 @@ pub fn ascii(symbol: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{
-        AGAIN, CLASHING, CLIENTS, CLOCK, CUT, DIFFERENCE, DONE, FROZEN, HELD, HOLDING, KILLED, KNOB, MASTER,
-        NOTIFIED, NUMBERED, RELEASED, SAW, SENTINEL, SHARING, STARRED, STOPPED, UNSURE, WAITING, WATCH,
-        ascii, client,
+        AGAIN, CLASHING, CLIENTS, CLOCK, CUT, DIFFERENCE, DONE, FROZEN, FROZEN_LINE, HELD, HOLDING, KILLED,
+        KNOB, MASTER, NOTIFIED, NUMBERED, RELEASED, SAW, SENTINEL, SHARING, STARRED, STOPPED, UNSURE,
+        WAITING, WATCH, ascii, client,
     };
 
     #[test]
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn fills_and_marks_have_distinct_ascii_glyphs() {
-        let fills = [HOLDING, SHARING, WAITING, SAW, UNSURE, FROZEN, CLASHING, HELD];
+        let fills = [HOLDING, SHARING, WAITING, SAW, UNSURE, FROZEN, FROZEN_LINE, CLASHING, HELD];
         let marks = [
             KILLED, STOPPED, RELEASED, CUT, CLOCK, AGAIN, NOTIFIED, DONE, MASTER, WATCH, DIFFERENCE, KNOB,
             SENTINEL, STARRED,

@@ -11,6 +11,12 @@ pub fn moment(at: LessonTime) -> String {
     at.brief()
 }
 
+/// From when to when; one moment if both read the same.
+pub fn span(from: LessonTime, to: LessonTime) -> String {
+    let (from, to) = (moment(from), moment(to));
+    if from == to { from } else { format!("{from} – {to}") }
+}
+
 /// A duration in a chart or a table: milliseconds below a second, from there on tenths of a second, without a zero at the
 /// end: `462ms`, `3s`, `2.1s`, `1m30s`.
 pub fn stretch(duration: Duration) -> String {
@@ -68,7 +74,7 @@ pub fn rate(per_second: Option<f64>) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{amount, left, moment, rate, said, stretch};
+    use super::{amount, left, moment, rate, said, span, stretch};
     use crate::{clock::LessonTime, text::Lang};
 
     #[test]
@@ -82,6 +88,9 @@ mod tests {
         ] {
             assert_eq!(moment(LessonTime::from_nanos(nanos)), text);
         }
+        let at = LessonTime::from_nanos;
+        assert_eq!(span(at(3_204_000_000), at(6_000_000_000)), "3.204s – 6.000s");
+        assert_eq!(span(at(12_006_100_000), at(12_006_200_000)), "12.006s");
         assert_eq!(stretch(Duration::from_millis(2140)), "2.1s");
         assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
         assert_eq!(

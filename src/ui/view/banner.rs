@@ -30,7 +30,7 @@ const LETTERS: &[(char, u16)] = &[
     ('Y', 0b101_101_010_010_010), ('Z', 0b111_001_010_100_111),
     ('\'', 0b010_010_000_000_000), ('.', 0b000_000_000_000_010), (':', 0b000_010_000_010_000),
     ('6', 0b011_100_110_101_010), ('7', 0b111_001_010_010_010), ('8', 0b010_101_010_101_010),
-    ('9', 0b010_101_011_001_110), ('✗', 0b101_101_010_101_101), ('/', 0b001_001_010_100_100), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
+    ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('!', 0b010_010_010_000_010), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
 ];
 
 /// Names with the glyphs of their clients: `● A and ■ B`.
@@ -102,7 +102,7 @@ fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
     Some(match alarm {
         None | Some(Alarm::Broken(..)) if let Some((Overlap { excess, holders, from, .. }, to)) = past => {
             let (loud, who) = (words::overlap_span(scene.lang, *excess), names(scene, holders));
-            format!(" {loud} · {who} · {} – {} ", time::moment(*from), time::moment(to))
+            format!(" {loud} · {who} · {} ", time::span(*from, to))
         }
         Some(Alarm::Holders(_, lock)) => {
             let who = names(scene, &scene.holders(lock));
@@ -189,17 +189,18 @@ fn write(scene: &Scene<'_>, words: &str, row: Rect, buf: &mut Buffer) {
 struct Large {
     lines: Vec<String>,
     wide: u16,
-    /// Whether it is only a figure, with the words for it in a row below.
-    captioned: bool,
+    /// If it is only a figure, or an exclamation mark: the words before and after it. The banner's own words stand in a
+    /// row below.
+    beside: Option<[String; 2]>,
 }
 
 impl Large {
     fn rows(&self) -> u16 {
         match (self.lines.len(), self.wide) {
             (2, _) => 2 * letter_rows(1),
-            (_, 1) => letter_rows(1) + u16::from(self.captioned),
+            (_, 1) => letter_rows(1) + u16::from(self.beside.is_some()),
             // With a free row above and below.
-            (_, wide) => letter_rows(wide) + 2 + u16::from(self.captioned),
+            (_, wide) => letter_rows(wide) + 2 + u16::from(self.beside.is_some()),
         }
     }
 
@@ -212,30 +213,43 @@ impl Large {
         }
     }
 
+    /// The columns of a line, with the words beside it.
+    fn columns(&self, line: &str) -> u16 {
+        let beside = self.beside.iter().flatten().map(|words| text::width(words)).sum::<usize>();
+        columns(line, self.wide).saturating_add(u16::try_from(beside).unwrap_or(u16::MAX))
+    }
+
     fn fits(&self, area: Rect) -> bool {
         area.height >= self.room()
-            && self.lines.iter().all(|line| {
-                columns(line, self.wide) <= area.width && line.chars().all(|sign| dots(sign).is_some())
-            })
+            && self
+                .lines
+                .iter()
+                .all(|line| self.columns(line) <= area.width && line.chars().all(|sign| dots(sign).is_some()))
     }
 }
 
 /// The best large text for what is wrong that fits a pane. The lesson's own sentence says more than that an invariant
-/// is broken. Chinese characters would need twelve dots a side: of words with them, only the figure is large.
+/// is broken. Chinese characters would need twelve dots a side: of words with them, only the figure is large, and the
+/// words stand beside it.
 fn large(scene: &Scene<'_>, area: Rect) -> Option<Large> {
     let loud = alarm_words(scene)?;
-    let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide, captioned: false };
+    let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide, beside: None };
     let mut choice = Vec::new();
     if let Some(Alarm::Broken(says, event)) = scene.alarm()
         && woken((scene.log, scene.chart), event).is_none()
     {
         let says = sentence_of(says, scene.lang).to_uppercase();
         choice.extend([line(&says, 2), line(&says, 1)]);
-        choice.extend(halves(&says).map(|lines| Large { lines, wide: 1, captioned: false }));
+        choice.extend(halves(&says).map(|lines| Large { lines, wide: 1, beside: None }));
     }
     choice.extend([line(&loud, 2), line(&loud, 1)]);
-    let figure = format!("{} ✗", figure(scene, &loud));
-    choice.extend([2, 1].map(|wide| Large { captioned: true, ..line(figure.trim_start(), wide) }));
+    let figure = figure(scene, &loud);
+    let (sign, around) = match loud.split_once(&figure) {
+        Some(around) if !figure.is_empty() => (&*figure, around),
+        _ => ("!", ("", &*loud)),
+    };
+    let beside = [around.0, around.1].map(|words| format!(" {} ", words.trim()));
+    choice.extend([2, 1].map(|wide| Large { beside: Some(beside.clone()), ..line(sign, wide) }));
     choice.into_iter().find(|large| large.fits(area))
 }
 
@@ -266,7 +280,7 @@ pub fn large_rows(scene: &Scene<'_>, area: Rect) -> u16 {
 
 /// Whether a pane has a large figure with the words of the banner below it.
 pub fn is_captioned(scene: &Scene<'_>, area: Rect) -> bool {
-    area.height >= ROOM.1 && large(scene, area).is_some_and(|large| large.captioned)
+    area.height >= ROOM.1 && large(scene, area).is_some_and(|large| large.beside.is_some())
 }
 
 /// The bitmap of a letter, if it has one.
@@ -286,10 +300,19 @@ pub fn draw_large(scene: &Scene<'_>, pane: Rect, buf: &mut Buffer) {
     fill(scene, area, buf);
     let high = letter_rows(large.wide);
     for (n, line) in (0..).zip(&large.lines) {
-        let left = area.x + (area.width - columns(line, large.wide)) / 2;
-        draw_letters(line, large.wide, (left, area.y + n * high + large.wide - 1), buf);
+        let mut left = area.x + (area.width - large.columns(line)) / 2;
+        let top = area.y + n * high + large.wide - 1;
+        if let Some([before, after]) = &large.beside {
+            let mut beside = |words: &str, x: u16| {
+                buf.set_string(x, top + high / 2, words, scene.theme.alarming());
+            };
+            beside(before, left);
+            left += u16::try_from(text::width(before)).unwrap_or_default();
+            beside(after, left + columns(line, large.wide));
+        }
+        draw_letters(line, large.wide, (left, top), buf);
     }
-    if let Some(words) = line_of(scene, (area.width, 0)).filter(|_| large.captioned) {
+    if let Some(words) = line_of(scene, (area.width, 0)).filter(|_| large.beside.is_some()) {
         write(scene, &words, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
 }

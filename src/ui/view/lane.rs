@@ -3,7 +3,10 @@
 use super::{plot::Plot, prelude::*, selection, wire};
 use crate::{
     log::Belief,
-    ui::chart::{Bar, BarKind, Mark},
+    ui::{
+        chart::{Bar, BarKind, Mark},
+        theme::Glyphs,
+    },
     world::Life,
 };
 
@@ -183,6 +186,12 @@ fn name_bar(
         .filter_map(|pause| plot.stretch(pause.from, pause.to))
         .collect();
     let mut starts = vec![columns.0];
+    let whose = format!("{} {}", scene.glyph(actor), scene.name(actor));
+    let say = |what: &str| format!(" {whose} {what} ");
+    let in_vain = say(words::IN_BAR_WAITS_IN_VAIN.get(scene.lang));
+    let free = free_since(scene, plot, bar).and_then(|since| plot.screen(since)).filter(|since| {
+        *since > columns.0 && usize::from(columns.1.saturating_sub(*since)) > text::width(&in_vain) + 1
+    });
     let loud: Vec<(u16, u16)> = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar)).collect();
     if frozen || holds {
         starts.extend(outlined.iter().chain(&loud).map(|(from, _)| *from));
@@ -190,6 +199,8 @@ fn name_bar(
         starts.retain(|start| (columns.0..columns.1).contains(start));
         starts.sort_unstable();
         starts.dedup();
+    } else if free.is_some() {
+        starts.extend(free);
     } else if !matches!(bar.kind, BarKind::Belief(Belief::Waiting) | BarKind::Read | BarKind::Oversold) {
         return;
     }
@@ -212,6 +223,7 @@ fn name_bar(
             BarKind::Frozen if held && still => words::IN_BAR_STILL_FROZEN,
             BarKind::Frozen if held => words::IN_BAR_FROZEN,
             BarKind::Frozen => words::FROZEN,
+            BarKind::Belief(Belief::Waiting) if free == Some(from) => words::IN_BAR_WAITS_IN_VAIN,
             BarKind::Belief(Belief::Waiting) => words::IN_BAR_WAITS,
             _ if still => words::IN_BAR_STILL,
             BarKind::Belief(Belief::Sharing) => words::IN_BAR_SHARED,
@@ -221,11 +233,9 @@ fn name_bar(
             BarKind::Oversold => acted(scene, bar),
             _ => what.with(scene.lang, &[&bar.value]),
         };
-        let whose = format!("{} {}", scene.glyph(actor), scene.name(actor));
-        let say = |what: &str| format!(" {whose} {what} ");
         let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
-        let whom =
-            (bar.kind == BarKind::Belief(Belief::Waiting)).then(|| waits_for(scene, plot, (actor, bar)));
+        let waits = bar.kind == BarKind::Belief(Belief::Waiting) && free != Some(from);
+        let whom = waits.then(|| waits_for(scene, plot, (actor, bar)));
         let whom = whom.flatten().map(|(whom, since)| {
             let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
             let since = plot.screen(since).filter(|since| *since > from);
@@ -243,12 +253,12 @@ fn name_bar(
         if holds && !written.iter().any(|(x, _)| (from..to).contains(x)) {
             labels.push((scene.glyph(actor).to_owned(), from + 1));
         }
-        let free = gaps((from, to), written);
+        let gaps = gaps((from, to), written);
         let fitting = labels.into_iter().find_map(|(words, start)| {
             let fits = |(from, to): &&(u16, u16)| {
                 usize::from(to.saturating_sub(start.max(*from))) > text::width(&words)
             };
-            let (from, to) = free.iter().find(fits)?;
+            let (from, to) = gaps.iter().find(fits)?;
             Some((words, start.max(*from), *to))
         });
         if let Some((words, start, to)) = fitting {
@@ -289,6 +299,18 @@ fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
                 && held.to.is_none_or(|(_, event)| event > bar.from.1)
         });
     if has_another { (rows - rows / 3).min(rows.saturating_sub(1)).max(1) } else { rows }
+}
+
+/// The column from which on nobody has held the lock that a client waits for, as far as the one server with it knows.
+fn free_since(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Option<u32> {
+    if bar.kind != BarKind::Belief(Belief::Waiting) {
+        return None;
+    }
+    let end = bar.to.map_or(plot.position, |(_, event)| event).min(plot.position);
+    let held: Vec<_> =
+        scene.chart.truths.iter().filter_map(|truth| truth.last_held(&bar.lock, end)).collect();
+    let [span] = held[..] else { return None };
+    span.to.filter(|(_, event)| *event < end).map(|(x, _)| x.max(bar.from.0))
 }
 
 /// The one client that holds the lock that another waits for, and the column from which on it did so during the wait;
@@ -354,17 +376,16 @@ fn draw_bar(
     let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
     // A frozen actor that holds nothing is a line, so that it does not look like a holder.
     let holds = |other: &Bar| other.kind.holds() && other.to.is_none_or(|to| to.1 > bar.from.1);
-    let (y, rows) = match bar.kind {
-        BarKind::Frozen if !bars.iter().any(holds) => (y + rows / 2, 1),
-        _ => (y, rows),
-    };
+    let is_line = bar.kind == BarKind::Frozen && !bars.iter().any(holds);
+    let frozen = if is_line && rows == 1 { glyphs::FROZEN_LINE } else { glyphs::FROZEN };
+    let (y, rows) = if is_line { (y + rows / 2, 1) } else { (y, rows) };
     let client = scene.actor_style(actor);
     let (symbol, style) = match bar.kind {
         BarKind::Belief(belief) if belief.holds() => (glyphs::belief(belief), client),
         BarKind::Belief(belief) => (glyphs::belief(belief), client.add_modifier(Modifier::DIM)),
         BarKind::Read => (glyphs::SAW, client),
         BarKind::Oversold => scene.theme.clashing(client),
-        BarKind::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
+        BarKind::Frozen => (frozen, scene.style(Role::Warning)),
         BarKind::Dead => (glyphs::DEAD, scene.style(Role::Chrome)),
     };
     let rows = hatched_rows(bar, bars, rows);
@@ -413,7 +434,9 @@ fn draw_frozen_overlaps(
 ) {
     let frozen = bars.iter().filter(|bar| bar.kind == BarKind::Frozen);
     let (sign, style) = scene.theme.clashing(scene.actor_style(actor));
-    let symbol = if sign == glyphs::CLASHING { glyphs::FROZEN } else { sign };
+    // In colour the red ground says it. ASCII has no shades, so the sign must.
+    let shaded = sign == glyphs::CLASHING && scene.theme.glyphs == Glyphs::Unicode;
+    let symbol = if shaded { glyphs::FROZEN } else { sign };
     for still in frozen.filter_map(|bar| plot.stretch(bar.from, bar.to)) {
         let holding = bars.iter().filter(|bar| bar.kind.holds());
         for both in holding.flat_map(|bar| overlap_spans(scene, plot, bar)) {

@@ -145,6 +145,7 @@ pub const IN_BAR_FROZEN: Words = Words::new("mine, frozen", "持有，冻结中"
 pub const IN_BAR_STILL_FROZEN: Words = Words::new("still mine, frozen", "仍以为持有，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const IN_BAR_WAITS_FOR: Words = Words::new("waits for {}", "等待 {}");
+pub const IN_BAR_WAITS_IN_VAIN: Words = Words::new("waits, nobody holds it", "等待，但无人持有");
 const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
 /// The maximum number of names in a list.

@@ -146,7 +146,7 @@ fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
         let past = Text::from_fn(|lang| {
             let (loud, who) =
                 (words::overlap_span(lang, overlap.excess), names(source, &overlap.holders, lang));
-            format!("{loud} · {who} · {} – {}", time::moment(overlap.from), time::moment(to))
+            format!("{loud} · {who} · {}", time::span(overlap.from, to))
         });
         about.push(("past", past));
     }

@@ -104,10 +104,9 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         say(&words::overlap_span(view.context.lang, worst.excess), loud);
         let named = &worst.holders[..worst.holders.len().min(NAMED)];
         let who = view.scene(side).map_or_else(String::new, |scene| banner::names(&scene, named));
-        let from = time::moment(worst.from);
         let span = match worst.apart {
-            Some(to) => words::FROM_TO.with(view.context.lang, &[&who, &from, &time::moment(to)]),
-            None => words::SINCE.with(view.context.lang, &[&who, &from]),
+            Some(to) => format!("{who} · {}", time::span(worst.from, to)),
+            None => words::SINCE.with(view.context.lang, &[&who, &time::moment(worst.from)]),
         };
         say(&span, style(Role::Danger));
     } else if let Some(words) = scene.as_ref().and_then(banner::alarm_words) {
