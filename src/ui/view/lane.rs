@@ -188,9 +188,9 @@ fn name_bar(
     let mut starts = vec![columns.0];
     let whose = format!("{} {}", scene.glyph(actor), scene.name(actor));
     let say = |what: &str| format!(" {whose} {what} ");
-    let in_vain = say(words::IN_BAR_WAITS_IN_VAIN.get(scene.lang));
-    let free = free_since(scene, plot, bar).and_then(|since| plot.screen(since)).filter(|since| {
-        *since > columns.0 && usize::from(columns.1.saturating_sub(*since)) > text::width(&in_vain) + 1
+    let in_vain = free_since(scene, plot, bar).filter(|since| {
+        let words = say(words::IN_BAR_WAITS_IN_VAIN.get(scene.lang));
+        *since > columns.0 && usize::from(columns.1.saturating_sub(*since)) > text::width(&words) + 1
     });
     let loud: Vec<(u16, u16)> = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar)).collect();
     if frozen || holds {
@@ -199,8 +199,8 @@ fn name_bar(
         starts.retain(|start| (columns.0..columns.1).contains(start));
         starts.sort_unstable();
         starts.dedup();
-    } else if free.is_some() {
-        starts.extend(free);
+    } else if in_vain.is_some() {
+        starts.extend(in_vain);
     } else if !matches!(bar.kind, BarKind::Belief(Belief::Waiting) | BarKind::Read | BarKind::Oversold) {
         return;
     }
@@ -218,23 +218,9 @@ fn name_bar(
             && named.iter().any(|bar| bar.unconfirmed.first().is_some_and(|(from, _)| *from != bar.from));
         let held = named.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
         let held = frozen && within(&held.collect::<Vec<_>>(), from);
-        let what = match bar.kind {
-            BarKind::Read => words::IN_BAR_SAW,
-            BarKind::Frozen if held && still => words::IN_BAR_STILL_FROZEN,
-            BarKind::Frozen if held => words::IN_BAR_FROZEN,
-            BarKind::Frozen => words::FROZEN,
-            BarKind::Belief(Belief::Waiting) if free == Some(from) => words::IN_BAR_WAITS_IN_VAIN,
-            BarKind::Belief(Belief::Waiting) => words::IN_BAR_WAITS,
-            _ if still => words::IN_BAR_STILL,
-            BarKind::Belief(Belief::Sharing) => words::IN_BAR_SHARED,
-            _ => words::IN_BAR,
-        };
-        let what = match bar.kind {
-            BarKind::Oversold => acted(scene, bar),
-            _ => what.with(scene.lang, &[&bar.value]),
-        };
+        let what = word(scene, bar, (held, still, in_vain == Some(from)));
         let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
-        let waits = bar.kind == BarKind::Belief(Belief::Waiting) && free != Some(from);
+        let waits = bar.kind == BarKind::Belief(Belief::Waiting) && in_vain != Some(from);
         let whom = waits.then(|| waits_for(scene, plot, (actor, bar)));
         let whom = whom.flatten().map(|(whom, since)| {
             let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
@@ -253,12 +239,12 @@ fn name_bar(
         if holds && !written.iter().any(|(x, _)| (from..to).contains(x)) {
             labels.push((scene.glyph(actor).to_owned(), from + 1));
         }
-        let gaps = gaps((from, to), written);
+        let free = gaps((from, to), written);
         let fitting = labels.into_iter().find_map(|(words, start)| {
             let fits = |(from, to): &&(u16, u16)| {
                 usize::from(to.saturating_sub(start.max(*from))) > text::width(&words)
             };
-            let (from, to) = gaps.iter().find(fits)?;
+            let (from, to) = free.iter().find(fits)?;
             Some((words, start.max(*from), *to))
         });
         if let Some((words, start, to)) = fitting {
@@ -301,8 +287,25 @@ fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
     if has_another { (rows - rows / 3).min(rows.saturating_sub(1)).max(1) } else { rows }
 }
 
+/// What a bar means: the pause of a holder, a lock that no server confirms any more, a wait for nobody.
+fn word(scene: &Scene<'_>, bar: &Bar, (held, still, in_vain): (bool, bool, bool)) -> String {
+    let what = match bar.kind {
+        BarKind::Oversold => return acted(scene, bar),
+        BarKind::Read => words::IN_BAR_SAW,
+        BarKind::Frozen if held && still => words::IN_BAR_STILL_FROZEN,
+        BarKind::Frozen if held => words::IN_BAR_FROZEN,
+        BarKind::Frozen => words::FROZEN,
+        BarKind::Belief(Belief::Waiting) if in_vain => words::IN_BAR_WAITS_IN_VAIN,
+        BarKind::Belief(Belief::Waiting) => words::IN_BAR_WAITS,
+        _ if still => words::IN_BAR_STILL,
+        BarKind::Belief(Belief::Sharing) => words::IN_BAR_SHARED,
+        _ => words::IN_BAR,
+    };
+    what.with(scene.lang, &[&bar.value])
+}
+
 /// The column from which on nobody has held the lock that a client waits for, as far as the one server with it knows.
-fn free_since(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Option<u32> {
+fn free_since(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Option<u16> {
     if bar.kind != BarKind::Belief(Belief::Waiting) {
         return None;
     }
@@ -310,7 +313,8 @@ fn free_since(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Option<u32> {
     let held: Vec<_> =
         scene.chart.truths.iter().filter_map(|truth| truth.last_held(&bar.lock, end)).collect();
     let [span] = held[..] else { return None };
-    span.to.filter(|(_, event)| *event < end).map(|(x, _)| x.max(bar.from.0))
+    let (x, _) = span.to.filter(|(_, event)| *event < end)?;
+    plot.screen(x.max(bar.from.0))
 }
 
 /// The one client that holds the lock that another waits for, and the column from which on it did so during the wait;
