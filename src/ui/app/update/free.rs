@@ -62,7 +62,9 @@ impl<R: Runs> App<R> {
                     self.decide(Choice::Move { actor });
                 } else {
                     let (key, keyed) = (self.keys.label(&format!("move-{}", n + 1)), keyed.len());
-                    lesson.run.refuse(words::NO_SUCH_CLIENT.text(&[&key, &keyed.to_string()]));
+                    let none = words::NO_SUCH_CLIENT.text(&[&key, &keyed.to_string()]);
+                    let starts = lesson.run.is_starting();
+                    lesson.run.refuse(if starts { words::STARTING.text(&[]) } else { none });
                 }
             }
             Action::Choose(n) => {
