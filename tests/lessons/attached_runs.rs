@@ -148,7 +148,7 @@ fn programs_that_do_something_else_each_time_are_said_to() {
         let refused = place.run(&["explore", "tried/lesson.yaml"]);
         assert_eq!(refused.code, Some(2), "{}{}", refused.out, refused.err);
         assert_eq!(refused.out, "", "nothing is counted");
-        let parts = ["does not do the same each time", instead, "Random delays", "threads", "lockstep race"];
+        let parts = ["does not do the same each time", instead, "a random delay", "threads", "lockstep race"];
         assert!(parts.iter().all(|part| refused.err.contains(part)), "{}", refused.err);
         let chinese = place.run(&["explore", "tried/lesson.yaml", "--lang", "zh"]);
         assert!(chinese.err.contains("随机的延迟"), "{}", chinese.err);

@@ -649,7 +649,7 @@ fn a_variant_may_have_servers_of_its_own() {
 fn a_variant_is_checked_against_its_own_servers() {
     for (from, to, why) in [
         ("lab: masters", "lab: sentinel", "unknown server"),
-        ("lab: masters", "lab: zookeeper", "unknown server `redis3`"),
+        ("lab: masters", "lab: zookeeper", "no server of this lab is Redis"),
         ("- redis: SET key 5", "- zk: create /key 5", "no server of this lab is ZooKeeper"),
         ("lab: masters", "lab: mysql", "`lab` cannot be `mysql`"),
         ("        on: redis3\n", "        on: redis7\n", "unknown server `redis7`"),
