@@ -25,7 +25,7 @@ for size in 80x24 120x40 200x60; do
     picture "setnx-without-expire-$size" setnx-without-expire two-commands 14 "$size" en dark
     picture "unlock-someone-elses-lock-$size" unlock-someone-elses-lock blind-del 16 "$size" en dark
     picture "watchdog-$size" watchdog no-renewal 11 "$size" en dark
-    picture "master-failover-$size" failover replication-lag 13 "$size" en dark
+    picture "master-failover-$size" failover replication-lag 12 "$size" en dark
     picture "zk-herd-$size" zk-herd herd 13 "$size" en dark
 done
 # Other people's programs as clients.
