@@ -5,11 +5,17 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::fs;
 use std::future::Future;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU16, Ordering},
+};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
@@ -195,9 +201,28 @@ impl Server {
     }
 }
 
-/// A port that is free at this moment.
+/// The first port that servers get.
+const FIRST_PORT: u16 = 15_000;
+
+/// The port from which on the kernel chooses those of outgoing connections (`ip(7)`).
+fn first_ephemeral_port() -> Option<u16> {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    range.split_whitespace().next()?.parse().ok()
+}
+
+/// A port that is free at this moment, and that no outgoing connection takes before the server binds it: a JVM may need
+/// seconds until then.
 pub(crate) fn free_port() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+    static NEXT: OnceLock<AtomicU16> = OnceLock::new();
+    // Each process begins somewhere else.
+    let next = NEXT.get_or_init(|| {
+        let [low, high, ..] = RandomState::new().hash_one(0).to_ne_bytes();
+        AtomicU16::new(u16::from_ne_bytes([low, high]))
+    });
+    let count = first_ephemeral_port().unwrap_or_default().saturating_sub(FIRST_PORT);
+    let tried = (0..count).map(|_| FIRST_PORT + next.fetch_add(1, Ordering::Relaxed) % count);
+    let free = tried.map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port))).find_map(Result::ok);
+    free.map_or_else(|| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)), Ok)?.local_addr()
 }
 
 /// Starts servers on free ports, and retries on others if another process took one first: between finding a port and
