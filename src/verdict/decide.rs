@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::facts::Facts;
 use crate::{
+    clock::LessonTime,
     lesson::{
         Scenario,
         plan::{AskPlan, RightPlan},
     },
-    log::Log,
+    log::{Event, EventKind, Log},
 };
 
 /// Why a question cannot be decided: a mistake of the lesson's author.
@@ -19,15 +20,24 @@ pub struct Undecided {
     pub message: String,
 }
 
-/// Returns the right choices of a question, given the log up to its decision.
+/// Returns the right choices of a question, given the log up to its decision, and when that is: later than the last event
+/// if nothing has happened since.
 ///
 /// **Architecture Invariant:** as with the verdict, the right choices are computed from the log, by the evaluation of
 /// claims, and never scripted.
 ///
 /// # Errors
 /// An expression cannot be evaluated, or no choice is right: then the lesson asks a question without an answer.
-pub fn decide(scenario: &Scenario, log: &Log, ask: &AskPlan) -> Result<Vec<usize>, Undecided> {
-    let facts = Arc::new(Facts::new(scenario, log));
+pub fn decide(
+    scenario: &Scenario,
+    log: &Log,
+    ask: &AskPlan,
+    now: LessonTime,
+) -> Result<Vec<usize>, Undecided> {
+    let mut facts = Facts::new(scenario, log);
+    let decision = EventKind::Decided { item: 0, right: Vec::new(), why: None };
+    facts.extend(&[Event { at: now, kind: decision }]);
+    let facts = Arc::new(facts);
     let names = facts.names(scenario);
     let mut right = Vec::new();
     for (n, choice) in ask.choices.iter().enumerate() {
@@ -54,7 +64,11 @@ pub fn decide(scenario: &Scenario, log: &Log, ask: &AskPlan) -> Result<Vec<usize
 #[cfg(test)]
 mod tests {
     use super::{Undecided, decide};
-    use crate::lesson::{plan::Act, testing};
+    use crate::{
+        clock::LessonTime,
+        lesson::{plan::Act, testing},
+        log::Belief,
+    };
 
     const ASK: &str = "\
 story:
@@ -70,11 +84,13 @@ story:
     fn decided(first: &str, second: &str) -> Result<Vec<usize>, Undecided> {
         let ask = ASK.replace("FIRST", first).replace("SECOND", second);
         let lesson = testing::NEW_LESSON.replace("story:\n", &ask);
+        let lesson = lesson.replace("- acquire:", "- waits: lock\n    - acquire:");
         let scenario = testing::scenario(&lesson, "blind-del");
         let Act::Ask(ask) = &scenario.story[0].act else { panic!("the question comes first") };
         let mut log = testing::log(&scenario);
         log.moves(0, "release", "DEL lock", 1);
-        decide(&scenario, &log, ask)
+        log.believes(1, Belief::Waiting);
+        decide(&scenario, &log, ask, LessonTime::from_millis(60_000))
     }
 
     #[test]
@@ -82,6 +98,12 @@ story:
         assert_eq!(decided("A.release == 1", "A.release < 1"), Ok(vec![0]));
         assert_eq!(decided("A.release == 0", "A.release <= 1"), Ok(vec![2]));
         assert_eq!(decided("A.release == 1", "A.release >= 1"), Ok(vec![0, 2]));
+    }
+
+    /// A client that waits all the time does nothing that would be an event.
+    #[test]
+    fn time_that_has_passed_since_the_last_event_counts() {
+        assert_eq!(decided("waited('B') < 50000", "waited('B') >= 50000"), Ok(vec![2]));
     }
 
     #[test]

@@ -48,14 +48,16 @@ impl Director {
         }
         let due: Vec<Open> = self.questions.0.extract_if(.., |open| open.left == 0).collect();
         for open in due {
-            let right = verdict::decide(&self.scenario, &self.recorder.log, &open.ask).map_err(|why| {
-                let choices = open.path.key("choices");
-                let path = match why.choice {
-                    Some(n) => choices.index(n).key("right"),
-                    None => choices,
-                };
-                self.mistake(&path, why.message)
-            })?;
+            let now = self.clock.now();
+            let right =
+                verdict::decide(&self.scenario, &self.recorder.log, &open.ask, now).map_err(|why| {
+                    let choices = open.path.key("choices");
+                    let path = match why.choice {
+                        Some(n) => choices.index(n).key("right"),
+                        None => choices,
+                    };
+                    self.mistake(&path, why.message)
+                })?;
             let why = reason(&open.ask);
             let why = why.map(|why| self.fill(why, &self.names(), &open.path)).transpose()?;
             self.recorder.record(EventKind::Decided { item: open.item, right, why });
