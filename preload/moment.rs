@@ -156,13 +156,16 @@ impl Page {
         }
         let monotonic = line.at(real);
         let calendar = monotonic.saturating_add(epoch).saturating_add(skew);
-        Some(Moment { line, stands_still: line.stands_still(real), monotonic, calendar })
+        let since_change = real.saturating_sub(line.anchor);
+        Some(Moment { line, since_change, stands_still: line.stands_still(real), monotonic, calendar })
     }
 }
 
 /// One moment of lesson time, as this process sees it.
 pub(crate) struct Moment {
     pub(crate) line: Line,
+    /// Real time since the line began.
+    pub(crate) since_change: i64,
     pub(crate) stands_still: bool,
     pub(crate) monotonic: i64,
     pub(crate) calendar: i64,

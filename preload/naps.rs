@@ -16,6 +16,9 @@ const NAP: i64 = 10 * MILLISECOND;
 /// The longest nap while lesson time stands still. No deadline can pass then, until the learner's next move; a JVM has
 /// some ten timed waiters, and waking each 100 times a second would be work that a pause should not cost.
 const PAUSED_NAP: i64 = 50 * MILLISECOND;
+/// The shortest nap while lesson time stands still. Jumps come in quick succession, from one deadline to the next: so
+/// naps are short after a change, and grow.
+const FIRST_PAUSED_NAP: i64 = MILLISECOND;
 
 impl Moment {
     /// How long, in real time, a waiter with `left` of lesson time to go should nap before it reads the page again.
@@ -25,7 +28,7 @@ impl Moment {
             // The line has run its `longest` time; Lockstep will soon set the next one.
             Some(real) if self.stands_still => if real == 0 { 0 } else { NAP },
             Some(real) => real.min(NAP),
-            None => PAUSED_NAP,
+            None => (self.since_change / 2).clamp(FIRST_PAUSED_NAP, PAUSED_NAP),
         }
     }
 }
