@@ -12,7 +12,7 @@ use super::{
     },
     Act, ActorPlan, PlannedMove, PlannedOperation, PlannedVerb, Scenario,
     program::Instruction,
-    rows, sql, tables,
+    sql::{self, rows, tables},
 };
 use crate::{
     log::{ANY, Fault, Flock, Product, stands_for},

@@ -20,9 +20,10 @@ use super::{
     Loaded, commands,
     compile::Compiler,
     constants::values,
-    foreign, names, number,
+    names,
+    params::{check_value, stays_duration},
     program::{Instruction, Program},
-    template,
+    templates::{foreign, number, template},
 };
 use crate::{
     files,
@@ -367,8 +368,8 @@ fn check_with(client: &Client, params: &Params, path: &Path) -> Result<(), Mista
     for (name, value) in &client.with {
         let path = path.key(name);
         names::check(name, names::Named::Value, &path)?;
-        super::check_value(value, &path)?;
-        super::stays_duration(params.get(name), value, &path)?;
+        check_value(value, &path)?;
+        stays_duration(params.get(name), value, &path)?;
         let same = params.keys().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
         let near = same.or_else(|| nearest(name, params.keys().map(String::as_str), ALIKE));
         if let Some(near) = near.filter(|_| !params.contains_key(name)) {

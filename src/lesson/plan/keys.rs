@@ -10,7 +10,7 @@ use super::{
     },
     PlannedVerb, Scenario, fields,
     program::Instruction,
-    tables,
+    sql::tables,
 };
 use crate::{
     log::{ANY, Product, stands_for},

@@ -9,9 +9,10 @@ use super::{
         expr::Template,
         model::Params,
     },
-    Condition, Instruction, Scenario, counters, number,
+    Condition, Instruction, Scenario, counters,
     program::Program,
     story::Roster,
+    templates::number,
     types::nearly,
 };
 use crate::{

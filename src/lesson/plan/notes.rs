@@ -7,7 +7,7 @@ use crate::{
     lesson::{
         Lesson,
         error::{Mistake, Path, did_you_mean},
-        expr::{Expr, within_allowance},
+        expr::{Expr, Template, within_allowance},
     },
     log::{ActorId, Target},
     text::{Text, both},
@@ -72,7 +72,7 @@ impl Scenario {
             let value = expr.eval(names.clone()).ok().filter(|value| !value.is_undefined());
             Some(value.map_or_else(|| "…".to_owned(), |value| value.to_string()))
         };
-        let fill = |template: &super::Template| template.filled(known);
+        let fill = |template: &Template| template.filled(known);
         Text { en: fill(&plan.en), zh: fill(&plan.zh) }
     }
 

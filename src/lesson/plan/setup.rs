@@ -11,7 +11,7 @@ use super::{
     PlannedCall, PlannedVerb,
     compile::slots_doubt,
     constants::{Constants, values},
-    {foreign, template},
+    templates::{foreign, template},
 };
 use crate::{log::Product, text::both};
 

@@ -19,7 +19,7 @@ use super::{
     clients::{ActorPlan, ClientPlan},
     constants::values,
     question::{self, AskPlan},
-    {doubled_unit, foreign, template},
+    templates::{doubled_unit, foreign, template},
 };
 use crate::log::{ActorId, Fault, LinkId, Product};
 use crate::text::{Text, both};

@@ -11,10 +11,10 @@ use super::{
             model::{Count, Param},
             step::Step,
         },
-        labels_of,
         names::{self, Named},
         order,
         program::{BUILTINS, Instruction},
+        replacements::labels_of,
     },
     Draft,
 };

@@ -34,7 +34,8 @@ use super::{
     },
     Act, Condition, RightPlan, Scenario, keys,
     program::Instruction,
-    rows, sql, types,
+    sql::{self, replies},
+    types,
 };
 use crate::{
     log::{Belief, Limit, stands_for},
@@ -53,8 +54,8 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
         let statement = |label: &str| plan.program.statement_of(label);
         let is_take = |label: &str| plan.program.answer_of(label).is_some_and(Answer::is_notification);
         let doubt = |source: &str| {
-            rows::reply_doubt(source, statement, scenario)
-                .or_else(|| rows::count_doubt(source, statement, scenario))
+            replies::reply_doubt(source, statement, scenario)
+                .or_else(|| replies::count_doubt(source, statement, scenario))
                 .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
@@ -400,8 +401,8 @@ fn check_comparison(
         .or_else(|| {
             let statement =
                 |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.statement_of(&label));
-            rows::reply_doubt(source, statement, scenario)
-                .or_else(|| rows::count_doubt(source, statement, scenario))
+            replies::reply_doubt(source, statement, scenario)
+                .or_else(|| replies::count_doubt(source, statement, scenario))
         })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
         .or_else(|| event_doubt(source, scenario.lab()))

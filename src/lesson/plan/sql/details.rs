@@ -8,17 +8,19 @@ use sqlparser::ast::{
     TableFactor, TimezoneInfo, Value, Visit, Visitor,
 };
 
-use super::{super::tables, FILLED};
+use super::{
+    super::doubts::Doubt,
+    statement::{FILLED, last_of},
+    tables,
+};
 use crate::{
     lesson::{
         error::{did_you_mean, nearest},
         has_word,
     },
     log::ANY,
-    text::{Text, both},
+    text::both,
 };
-
-type Doubt = (Text, Text);
 
 const ENGINES: [&str; 9] =
     ["INNODB", "MYISAM", "ARIA", "MEMORY", "CSV", "ARCHIVE", "BLACKHOLE", "MERGE", "SEQUENCE"];
@@ -197,7 +199,7 @@ impl Visitor for Prefixes {
     type Break = ();
 
     fn pre_visit_relation(&mut self, relation: &sqlparser::ast::ObjectName) -> ControlFlow<()> {
-        self.tables.insert(super::last_of(relation));
+        self.tables.insert(last_of(relation));
         ControlFlow::Continue(())
     }
 

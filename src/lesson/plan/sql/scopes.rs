@@ -10,17 +10,19 @@ use sqlparser::ast::{
     TableFactor, Visit, Visitor, visit_expressions,
 };
 
-use super::{FILLED, last_of, read, tables};
+use super::{
+    super::doubts::Doubt,
+    statement::{FILLED, last_of, read},
+    tables,
+};
 use crate::{
     lesson::{
         error::{ALIKE, Path, did_you_mean, nearest},
         has_word,
     },
     log::ANY,
-    text::{Text, both},
+    text::both,
 };
-
-type Doubt = (Text, Text);
 
 /// The columns of each table, by its name in lower case; `None` if they are not known.
 type Columns = HashMap<String, Option<Vec<String>>>;

@@ -4,16 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::{
+    super::{PlannedVerb, Scenario, program::Instruction},
+    scopes::unknown_table,
+};
+use crate::{
+    lesson::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::Template,
         has_word,
     },
-    PlannedVerb, Scenario,
-    program::Instruction,
-    sql,
-};
-use crate::{
     log::{ANY, Product, stands_for},
     text::both,
 };
@@ -74,7 +73,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     check_order(&sent)?;
     let created: BTreeSet<&str> = statements.iter().filter_map(|(text, _)| created(text)).collect();
     for (text, path) in &statements {
-        let own = sql::unknown_table(text, |name| created.iter().any(|known| stands_for(known, name)));
+        let own = unknown_table(text, |name| created.iter().any(|known| stands_for(known, name)));
         let Some(name) = named(text).find(|name| !created.contains(name)).or(own.as_deref()) else {
             continue;
         };

@@ -1,0 +1,141 @@
+//! Checks for replies and error codes that a program asks for and never gets.
+
+use super::{
+    super::{doubts::Answer, program::Instruction},
+    Draft,
+};
+use crate::{
+    lesson::{
+        error::{ALIKE, did_you_mean, nearest},
+        expr::mentions::{joined, split_comparison},
+    },
+    text::{Text, both},
+};
+
+impl Draft<'_> {
+    /// The operation right before, if it is sure to come before the next step and does not allow the error.
+    pub(super) fn never_before(&self, code: &str) -> Option<String> {
+        let here = self.here();
+        let leads_here = |instruction: &Instruction| match instruction {
+            Instruction::JumpUnless { to, .. } | Instruction::Jump { to } => *to == here,
+            _ => false,
+        };
+        match self.program.instructions.last()? {
+            Instruction::Operate(before)
+                if !before.allow.iter().any(|allowed| allowed == code || allowed.contains("${"))
+                    && !self.program.instructions.iter().any(leads_here) =>
+            {
+                Some(before.label.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Reports an error code that a condition compares with and that no operation allows: the run would end with that
+    /// error.
+    pub(super) fn check_asked_errors(&mut self) {
+        let operations = self.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => Some(operation),
+            _ => None,
+        });
+        let allowed: Vec<&str> =
+            operations.flat_map(|operation| operation.allow.iter().map(String::as_str)).collect();
+        let mut asked = self.asked_errors.iter();
+        let is_never =
+            |code: &str| if code.is_empty() { allowed.is_empty() } else { !allowed.contains(&code) };
+        let Some((code, path, _)) = asked.find(|(code, ..)| is_never(code)).cloned() else {
+            let found = self
+                .asked_errors
+                .iter()
+                .find_map(|(code, path, before)| Some((code, path, before.as_ref()?)));
+            let Some((code, path, before)) = found else { return };
+            let message = both!(
+                "`error` is never '{code}' here: `{before}`, right before, does not allow it",
+                "这里 `error` 不会是 '{code}'：前面的 `{before}` 没有允许它"
+            );
+            let help =
+                both!("write `allow: [{code}]` in `{before}`", "请在 `{before}` 里写 `allow: [{code}]`");
+            let path = path.clone();
+            return self.doubt(&path, message, help);
+        };
+        if code.is_empty() {
+            let message = both!(
+                "`error` is always `none` here: no operation of this program has `allow`",
+                "这里 `error` 总是 `none`：这个程序里没有操作写了 `allow`"
+            );
+            let help = both!(
+                "an error that the program handles is named in the operation: `allow: [NodeExists]`",
+                "程序要处理的错误，请写在操作里，例如 `allow: [NodeExists]`"
+            );
+            return self.doubt(&path, message, help);
+        }
+        if code == "none" {
+            let message = both!("`error` is never the text 'none'", "`error` 不会是文字 'none'");
+            let help = both!("without an error: `error is none`", "没有出错时请写 `error is none`");
+            return self.doubt(&path, message, help);
+        }
+        let message = both!(
+            "`error` is never '{code}': no operation of this program allows it",
+            "`error` 不会是 '{code}'：这个程序里没有操作允许它"
+        );
+        let help = nearest(&code, allowed.iter().copied(), ALIKE)
+            .or_else(|| allowed.iter().copied().find(|known| known.eq_ignore_ascii_case(&code)))
+            .or_else(|| allowed.iter().copied().find(|known| known.ends_with(code.as_str())))
+            .map_or_else(
+                || {
+                    both!(
+                        "let the operation that may answer it `allow: [{code}]`",
+                        "请在可能出这个错的操作里写 `allow: [{code}]`"
+                    )
+                },
+                did_you_mean,
+            );
+        self.doubt(&path, message, help);
+    }
+
+    /// The doubt about a test for nil on the reply of a command that always answers.
+    pub(super) fn nil_doubt(&self, source: &str) -> Option<(Text, Text)> {
+        joined(source).into_iter().find_map(|part| {
+            let part = part.trim();
+            let asked = [" is none", " is not none", " == none", " != none"];
+            let label = asked.iter().find_map(|asked| part.strip_suffix(asked))?.trim();
+            let mut named =
+                self.program.instructions.iter().rev().filter_map(|instruction| match instruction {
+                    Instruction::Operate(operation) if label == "reply" || operation.label == label => {
+                        Some(operation)
+                    }
+                    _ => None,
+                });
+            let is_told = |code: &String| self.compiler.reads_lost && code == "Lost";
+            let operation =
+                named.next().filter(|known| known.allow.iter().all(is_told) && known.until.is_none())?;
+            let alone = label == "reply" || named.next().is_none();
+            Answer::nil_doubt(&operation.verb, label).filter(|_| alone && !self.is_set(label))
+        })
+    }
+
+    /// The doubt about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`.
+    pub(super) fn lost_doubt(&self, source: &str) -> Option<(Text, Text)> {
+        if self.compiler.reads_lost {
+            return None;
+        }
+        joined(source).into_iter().find_map(|part| {
+            let (left, operator, right) = split_comparison(part)?;
+            let is_lost = ["'Lost'", "\"Lost\""].contains(&right);
+            (is_lost && (left == "reply" || self.program.labels.contains(left)) && !self.is_set(left)).then(
+                || {
+                    (
+                        both!(
+                            "in `format: 1` a reply that was lost is `none` in programs, never 'Lost'",
+                            "在 `format: 1` 里，丢失的回复在程序中是 `none`，不会是 'Lost'"
+                        ),
+                        both!(
+                            "write `error {operator} 'Lost'`, or `format: 2` at the head of the lesson",
+                            "请写 `error {operator} 'Lost'`，或者在课程开头写 `format: 2`"
+                        ),
+                    )
+                },
+            )
+        })
+    }
+}

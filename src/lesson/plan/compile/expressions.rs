@@ -1,0 +1,156 @@
+//! Compiles expressions and templates, and checks the names in them.
+
+use super::{
+    super::{
+        doubts::{self, Answer},
+        program::{Instruction, PlannedVerb},
+        templates::{doubled_unit, foreign, template},
+    },
+    Draft,
+};
+use crate::{
+    lesson::{
+        Param,
+        duration::parse_written,
+        error::{Mistake, Path},
+        expr::{Expr, Mentions, Template},
+    },
+    log::Product,
+    text::both,
+};
+
+impl Draft<'_> {
+    pub(super) fn expr(&mut self, source: &str, path: &Path) -> Result<Expr, Mistake> {
+        let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
+        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())
+            .map_err(|mistake| self.named_later(&expr.names(), mistake))?;
+        self.doubt_fields(source, path);
+        if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
+            && !self.in_recipe
+        {
+            self.asks_suffix.get_or_insert_with(|| path.clone());
+        }
+        Ok(expr)
+    }
+
+    /// Whether a `let` assigns another value to this label's name.
+    pub(super) fn is_set(&self, label: &str) -> bool {
+        let sets =
+            |instruction: &Instruction| matches!(instruction, Instruction::Set { name, .. } if name == label);
+        self.program.instructions.iter().any(sets)
+    }
+
+    /// Reports a reply's field or column that does not exist, and arithmetic on a text.
+    fn doubt_fields(&mut self, source: &str, path: &Path) {
+        self.doubt_words(source, path);
+        if ["].", ".what", "|length"].iter().any(|part| source.contains(part)) && !self.in_recipe {
+            self.program.asked.push((source.to_owned(), path.clone()));
+        }
+        let doubt = doubts::field_doubt(
+            source,
+            |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
+            |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
+        );
+        let beyond = || {
+            doubts::items::beyond(source, |label| {
+                self.program.items_of(label).filter(|_| !self.is_set(label))
+            })
+        };
+        let of_text = || {
+            doubts::arithmetic_doubt(source, |label| {
+                self.program.answer_of(label).filter(|_| !self.is_set(label))
+            })
+        };
+        if let Some((message, help)) = doubt.or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe) {
+            self.doubt(path, message, help);
+        }
+    }
+
+    /// Reports a comparison of an answer with a value it never has. `own`: the operation whose reply the expression is
+    /// about.
+    pub(super) fn doubt_comparison(&mut self, source: &str, own: Option<&PlannedVerb>, path: &Path) {
+        let doubt = doubts::doubt(source, |name| match (name, own) {
+            ("reply", Some(verb)) => Answer::of(verb),
+            ("reply", None) => match self.program.instructions.last() {
+                Some(Instruction::Operate(operation)) => operation.answer(),
+                _ => None,
+            },
+            (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
+        });
+        let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
+        let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
+        let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
+        for code in doubts::errors_asked(source).map(str::to_owned) {
+            let before = if own.is_some() || self.in_recipe { None } else { self.never_before(&code) };
+            self.asked_errors.push((code, path.clone(), before));
+        }
+        // An operation that is tried again until there is no error has to allow that error.
+        if own.is_some() && Mentions::of(source).names("error") {
+            self.asked_errors.push((String::new(), path.clone(), None));
+        }
+        let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
+        let doubt =
+            doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
+        let of_size = doubts::size_doubt(source, self.compiler.params).filter(|_| doubt.is_none());
+        if let Some((name, (message, help))) = of_size {
+            return self.doubt(&(self.compiler.param_path)(name), message, help);
+        }
+        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
+            self.program.doubts.push(Mistake::new(path, message).help(help));
+        }
+    }
+
+    pub(super) fn template(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
+        // In a cluster `{lock}` is a hash tag.
+        let is_whole = source.starts_with('{') && source.ends_with('}') && !self.compiler.lab.is_cluster();
+        foreign(source, path, &self.known.iter(), is_whole)?;
+        let template =
+            template(source, path, both!("name", "名字"), self.known.iter()).map_err(|mistake| {
+                let names = Template::parse(source).map(|template| template.names()).unwrap_or_default();
+                self.named_later(&names, mistake)
+            })?;
+        for source in template.sources() {
+            self.doubt_fields(&source, path);
+        }
+        Ok(template)
+    }
+
+    pub(super) fn duration(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
+        let template = self.template(source, path)?;
+        if template.names().is_empty() {
+            parse_written(source).map_err(|error| {
+                let mistake = Mistake::new(path, error);
+                let is_name = self.known.contains(source) || self.program.labels.contains(source);
+                if is_name {
+                    mistake.help(both!(
+                        "write `\"${{{source}}}\"` for its value",
+                        "取它的值请写 `\"${{{source}}}\"`"
+                    ))
+                } else {
+                    mistake
+                }
+            })?;
+        }
+        doubled_unit(source, self.compiler.params, path)?;
+        self.doubt_duration(&template, path);
+        let name = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        // A small number without a unit would be a few milliseconds, which the author hardly meant.
+        if let Some(Param::Number(few @ 1..=30)) = self.compiler.params.get(name.trim())
+            && !self.in_recipe
+        {
+            self.doubt(
+                path,
+                both!("`{source}` is {few} ms here", "`{source}` 在这里只有 {few} 毫秒"),
+                both!(
+                    "give the parameter a unit: `{name}: {few}s`, or `{name}: {few}ms`",
+                    "请给参数带上单位：`{name}: {few}s` 或 `{name}: {few}ms`"
+                ),
+            );
+        }
+        Ok(template)
+    }
+
+    pub(super) fn templates(&mut self, sources: &[String], path: &Path) -> Result<Vec<Template>, Mistake> {
+        sources.iter().map(|source| self.template(source, path)).collect()
+    }
+}

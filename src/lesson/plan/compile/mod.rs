@@ -1,0 +1,330 @@
+//! Compiles steps to instructions: flattens recipes and repetitions, checks names, compiles templates.
+
+mod codes;
+mod errors;
+mod expressions;
+mod names_in_use;
+mod notifications;
+mod operands;
+mod operations;
+mod redis_commands;
+mod repeat;
+mod statements;
+mod unlocks;
+mod uses;
+mod verbs;
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+};
+
+use indexmap::IndexMap;
+
+pub(crate) use redis_commands::slots_doubt;
+
+use super::{
+    super::{
+        LabKind,
+        error::{Mistake, MistakeSpan, Path},
+        expr::Template,
+        kata::Hole,
+        model::{Params, Recipes},
+        step::{Operation, Step},
+    },
+    constants::{Constants, values},
+    names::{self, Named},
+    program::{BUILTINS, Instruction, Program},
+    releases,
+};
+use crate::text::{Text, both};
+
+/// The largest number of instructions in a program. Recipes that use recipes multiply.
+const MOST_INSTRUCTIONS: usize = 5_000;
+
+pub(crate) struct Compiler<'a> {
+    pub programs: &'a IndexMap<String, Vec<Step>>,
+    pub replace: &'a IndexMap<String, Operation>,
+    pub replace_path: Path,
+    pub scripts: &'a IndexMap<String, String>,
+    pub recipes: &'a Recipes,
+    pub params: &'a Params,
+    /// The place of a parameter's value.
+    pub param_path: &'a dyn Fn(&str) -> Path,
+    /// The locks for which the lesson gives a number of holders.
+    pub counted: &'a [String],
+    /// The programs that a learner writes.
+    pub holes: Option<&'a IndexMap<String, Hole>>,
+    pub lab: LabKind,
+    /// See [`Program::reads_lost`].
+    pub reads_lost: bool,
+    /// The programs that have been used so far.
+    pub used: RefCell<BTreeSet<String>>,
+    /// Whether the compiled steps are unused, so that the values of their parameters are not known.
+    pub unused: bool,
+}
+
+struct Draft<'a> {
+    compiler: &'a Compiler<'a>,
+    program: Program,
+    /// The name under which `replace` knows the steps being compiled.
+    name: String,
+    known: BTreeSet<String>,
+    constants: Constants,
+    in_recipe: bool,
+    depth: usize,
+    /// The programs and recipes around the steps being compiled.
+    using: Vec<String>,
+    /// The labels of the steps so far on this path, to detect a second operation with the same label. Other programs
+    /// and recipes have labels of their own.
+    labelled: BTreeSet<String>,
+    /// The subjects of the `take` operations, with their paths.
+    takes: Vec<(Vec<Template>, Path)>,
+    /// Repetitions whose condition nothing in them changes: the index of their end, the path of the condition, and
+    /// whether the program sets one of its names before.
+    endless: Vec<(usize, Path, bool)>,
+    /// The channels that the program subscribes to; `None` stands for any channel.
+    listens_to: Vec<Option<String>>,
+    /// The znodes on which the program leaves a watch.
+    watches: Vec<String>,
+    /// Whether the steps so far have opened a Redis transaction.
+    in_multi: bool,
+    /// The path of an expression that uses the number of a sequential znode.
+    asks_suffix: Option<Path>,
+    /// The error codes that conditions compare with, with their paths, and the operation right before if that does not
+    /// allow the error. An empty code stands for any, in an `until`.
+    asked_errors: Vec<(String, Path, Option<String>)>,
+    /// For each belief: the index of its instruction, the lock's name as far as it is known, and the parameters that
+    /// the name depends on.
+    locks: Vec<(usize, String, BTreeSet<String>)>,
+}
+
+impl Compiler<'_> {
+    /// Compiles the program of the lesson at `path`. `extra` are the parameters in a client's `with`.
+    pub(crate) fn compile(
+        &self,
+        (name, named_at): (&str, &Path),
+        path: &Path,
+        extra: &Params,
+    ) -> Result<Program, Mistake> {
+        self.used.borrow_mut().insert(name.to_owned());
+        let steps = self.programs.get(name).ok_or_else(|| {
+            let known = self.programs.keys().map(String::as_str);
+            let mistake = Mistake::unknown(named_at, both!("program", "程序"), name, known);
+            if !self.recipes.programs.contains_key(name) {
+                return mistake;
+            }
+            mistake.help(both!(
+                "`{name}` is a recipe: write a program with the step `- use: {name}`",
+                "`{name}` 是配方：请写一个程序，在里面用 `- use: {name}`"
+            ))
+        })?;
+        let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
+        known.extend(self.params.keys().cloned());
+        known.extend(extra.keys().cloned());
+        let mut given = values(self.params);
+        given.extend(values(extra));
+        let mut draft = self.draft(name, known, given);
+        draft.steps(steps, path)?;
+        draft.constants.verify()?;
+        draft.check_takes();
+        draft.name_locks();
+        draft.program.instructions.push(Instruction::Stop);
+        draft.check_endless();
+        draft.check_unlocks();
+        draft.check_asked_errors();
+        draft.check_numbered();
+        releases::mark(&mut draft.program.instructions, self.counted);
+        Ok(draft.program)
+    }
+
+    fn draft(
+        &self,
+        name: &str,
+        known: BTreeSet<String>,
+        given: HashMap<String, minijinja::Value>,
+    ) -> Draft<'_> {
+        Draft {
+            compiler: self,
+            program: Program { reads_lost: self.reads_lost, ..Program::default() },
+            name: name.to_owned(),
+            known,
+            constants: Constants::new(given),
+            in_recipe: false,
+            depth: 0,
+            using: vec![name.to_owned()],
+            labelled: BTreeSet::new(),
+            takes: Vec::new(),
+            endless: Vec::new(),
+            listens_to: Vec::new(),
+            watches: Vec::new(),
+            in_multi: false,
+            asks_suffix: None,
+            asked_errors: Vec::new(),
+            locks: Vec::new(),
+        }
+    }
+
+    /// Checks unused steps, for which only the names of the parameters are known.
+    pub(crate) fn check_unused(
+        &self,
+        name: &str,
+        (steps, path): (&[Step], &Path),
+        params: impl Iterator<Item = String>,
+    ) -> Result<(), Mistake> {
+        let known = BUILTINS.into_iter().map(str::to_owned).chain(params).collect();
+        self.draft(name, known, HashMap::new()).steps(steps, path)
+    }
+}
+
+impl Draft<'_> {
+    fn here(&self) -> usize {
+        self.program.instructions.len()
+    }
+
+    /// Replaces the names of locks by their values if no statement of the program changes these.
+    fn name_locks(&mut self) {
+        for (at, name, from) in std::mem::take(&mut self.locks) {
+            if let Instruction::Believe { lock, .. } = &mut self.program.instructions[at]
+                && self.constants.stay(&from)
+            {
+                *lock = Template::literal(name);
+            }
+        }
+        let names = self.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Believe { lock, .. } => Some(lock.pattern()),
+            _ => None,
+        });
+        self.program.locks = names.collect();
+    }
+
+    fn doubt(&mut self, path: &Path, message: Text, help: Text) {
+        self.program.doubts.push(Mistake::new(path, message).help(help));
+    }
+
+    fn push(&mut self, instruction: Instruction) {
+        self.program.instructions.push(instruction);
+    }
+
+    fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
+        let ends = steps.iter().position(|step| matches!(step, Step::Stop));
+        if let Some(n) = ends.map(|n| n + 1).filter(|n| *n < steps.len() && !self.in_recipe) {
+            self.doubt(
+                &path.index(n),
+                both!("nothing comes here: the program has stopped", "执行不到这里：程序已经停止"),
+                both!(
+                    "leave `stop` out, or write it into a `then` or an `else`",
+                    "请去掉 `stop`，或者把它写进 `then` 或 `else`"
+                ),
+            );
+        }
+        steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
+    }
+
+    fn step(&mut self, step: &Step, path: &Path) -> Result<(), Mistake> {
+        if self.here() > MOST_INSTRUCTIONS {
+            let message = both!(
+                "a program may have at most {MOST_INSTRUCTIONS} steps, those that it uses included",
+                "一个程序连同它用到的程序，最多有 {MOST_INSTRUCTIONS} 步"
+            );
+            return Err(Mistake::new(path, message)
+                .help(both!("use fewer recipes, or `repeat`", "请少用一些配方，或者改用 `repeat`")));
+        }
+        match step {
+            Step::Operation { label, operation } => {
+                self.check_label_is_new(label, path)?;
+                self.operation(label, operation, path)
+            }
+            Step::Believe { lock, belief } => {
+                let lock = self.template(lock, path)?;
+                if let Some((name, from)) = self.constants.text(&lock) {
+                    self.locks.push((self.here(), name, from));
+                }
+                if !self.in_recipe {
+                    self.program.believes.push((self.here(), path.clone()));
+                }
+                self.push(Instruction::Believe { lock, belief: *belief });
+                Ok(())
+            }
+            Step::Count { counter } => {
+                let at = path.key("count");
+                names::check(counter, Named::Counter, &at)
+                    .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
+                if self.compiler.params.contains_key(counter) {
+                    let message = both!("`{counter}` is a parameter already", "`{counter}` 已经是参数");
+                    return Err(Mistake::new(&at, message).help(both!(
+                        "name what is counted, such as `count: sold`",
+                        "请写被计数的事物，例如 `count: sold`"
+                    )));
+                }
+                self.program.counters.insert(counter.clone());
+                self.push(Instruction::Count { counter: counter.clone() });
+                Ok(())
+            }
+            Step::Let { values } => {
+                for (name, source) in values {
+                    names::check(name, Named::Value, &path.key("let").key(name))?;
+                    self.doubt_quoted(source, &path.key("let").key(name));
+                    let value = self.expr(source, &path.key("let").key(name))?;
+                    self.known.insert(name.clone());
+                    self.constants.changes(name);
+                    self.locate(self.here(), path.key("let").key(name));
+                    self.push(Instruction::Set { name: name.clone(), value });
+                }
+                Ok(())
+            }
+            Step::If { condition, then, otherwise } => {
+                self.doubt_comparison(condition, None, &path.key("if"));
+                let condition = self.expr(condition, &path.key("if"))?;
+                if condition.names().is_empty() && !self.in_recipe {
+                    self.doubt(
+                        &path.key("if"),
+                        both!("this condition is always the same", "这个条件的结果总是一样"),
+                        both!(
+                            "ask for a reply, such as `reply == 'OK'`, or write its steps without `if`",
+                            "请用回复来判断，例如 `reply == 'OK'`；或者去掉 `if`，直接写这些步骤"
+                        ),
+                    );
+                }
+                let test = self.here();
+                self.locate(test, path.key("if"));
+                self.push(Instruction::Stop);
+                // Only one of the branches is executed, so they may share labels.
+                let before = self.labelled.clone();
+                let open = self.in_multi;
+                self.steps(then, &path.key("then"))?;
+                let open_then = std::mem::replace(&mut self.in_multi, open);
+                let after = std::mem::replace(&mut self.labelled, before);
+                let skip = self.here();
+                if !otherwise.is_empty() {
+                    self.push(Instruction::Stop);
+                }
+                let to = self.here();
+                self.program.instructions[test] = Instruction::JumpUnless { condition, to };
+                if !otherwise.is_empty() {
+                    self.steps(otherwise, &path.key("else"))?;
+                    let to = self.here();
+                    self.program.instructions[skip] = Instruction::Jump { to };
+                }
+                self.labelled.extend(after);
+                self.in_multi |= open_then;
+                Ok(())
+            }
+            Step::Repeat { steps, times, condition, at_most, number } => {
+                self.repeat(steps, times.as_ref(), condition.as_deref(), *at_most, number.as_deref(), path)
+            }
+            Step::Use { program, with } => self.use_program(program, with, path),
+            Step::Stop => {
+                self.push(Instruction::Stop);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes where the author wrote the expression of an instruction.
+    fn locate(&mut self, at: usize, path: Path) {
+        if !self.in_recipe {
+            self.program.conditions.push((at, path));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Checks for names that have no value yet, or that are taken for another thing.
+
+use std::collections::BTreeSet;
+
+use super::{super::names::WORDS, Draft};
+use crate::{
+    lesson::{
+        duration::parse_millis,
+        error::{Mistake, Path},
+        expr::{Expr, Mentions, Template},
+        step::Step,
+    },
+    text::both,
+};
+
+/// Whether some step sets a name, and whether that is an operation.
+fn sets_later(steps: &[Step], name: &str) -> Option<bool> {
+    steps.iter().find_map(|step| match step {
+        Step::Operation { label, .. } => (label == name).then_some(true),
+        Step::Let { values } => values.contains_key(name).then_some(false),
+        Step::If { then, otherwise, .. } => sets_later(then, name).or_else(|| sets_later(otherwise, name)),
+        Step::Repeat { steps, .. } => sets_later(steps, name),
+        _ => None,
+    })
+}
+
+impl Draft<'_> {
+    /// Explains an unknown name that the program sets further down.
+    pub(super) fn named_later(&self, names: &BTreeSet<String>, mistake: Mistake) -> Mistake {
+        let steps = self.compiler.programs.get(&self.name).map(Vec::as_slice).unwrap_or_default();
+        let mut unknown = names.iter().filter(|name| !self.known.contains(*name));
+        let Some((name, is_label)) = unknown.find_map(|name| Some((name, sets_later(steps, name)?))) else {
+            return mistake;
+        };
+        let message = both!(
+            "`{name}` has no value yet here: it gets its first one further down",
+            "到这里 `{name}` 还没有值：后面才第一次给它赋值"
+        );
+        Mistake { message, ..mistake }.help(if is_label {
+            both!("write this after the operation `{name}`", "请把这一步写在操作 `{name}` 之后")
+        } else {
+            both!(
+                "give it a first value before: `- let: {{ {name}: 0 }}`",
+                "请先给它一个初值：`- let: {{ {name}: 0 }}`"
+            )
+        })
+    }
+
+    /// Reports the name of a value as plain text where its value is probably meant.
+    pub(super) fn doubt_plain(&mut self, name: &str, path: &Path) {
+        if !self.in_recipe
+            && (["token", "self", "client"].contains(&name) || self.compiler.params.contains_key(name))
+        {
+            self.doubt(
+                path,
+                both!("`{name}` is plain text here", "`{name}` 在这里只是普通文字"),
+                both!("a value is filled in with `${{{name}}}`", "填入值要写 `${{{name}}}`"),
+            );
+        }
+    }
+
+    /// Reports a filter on the name of a reply in quotes: `'enter'|replace('/locks/', '')`.
+    pub(super) fn doubt_quoted(&mut self, source: &str, path: &Path) {
+        let Some((quoted, filters)) = source.split_once('|') else { return };
+        let quoted = quoted.trim();
+        let name = quoted.trim_matches(['\'', '"']);
+        if quoted.len() == name.len() + 2 && self.program.labels.contains(name) && !self.in_recipe {
+            self.doubt(
+                path,
+                both!("{quoted} in quotes is plain text", "加了引号的 {quoted} 只是普通文字"),
+                both!("without quotes: `{name}|{filters}`", "去掉引号：`{name}|{filters}`"),
+            );
+        }
+    }
+
+    /// Reports a duration whose value is no duration, or that comes from `TTL`, which answers in seconds.
+    pub(super) fn doubt_duration(&mut self, duration: &Template, path: &Path) {
+        let source = duration.to_string();
+        let known = self.constants.text(duration).filter(|(_, from)| self.constants.stay(from));
+        if let Some((text, _)) = known.filter(|_| !duration.is_literal())
+            && parse_millis(&text).is_err()
+            && text.parse::<f64>().is_err()
+        {
+            return self.doubt(
+                path,
+                both!("`{source}` is `{text}`, which is no duration", "`{source}` 是 `{text}`，不是时长"),
+                both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样"),
+            );
+        }
+        let label =
+            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        if self.program.only_sends(label, "TTL") && !self.is_set(label) {
+            self.doubt(
+                path,
+                both!(
+                    "`TTL` answers seconds, and a duration counts in milliseconds",
+                    "`TTL` 的回复以秒计，而时长以毫秒计"
+                ),
+                both!(
+                    "ask with `PTTL`, or write `${{{label} * 1000}}`",
+                    "请改用 `PTTL`，或者写 `${{{label} * 1000}}`"
+                ),
+            );
+        }
+    }
+
+    /// Doubts an expression with a keyword that is also the label of an operation: the keyword never means its reply.
+    pub(super) fn doubt_words(&mut self, source: &str, path: &Path) {
+        let named = WORDS.into_iter().filter(|word| self.program.labels.contains(*word));
+        let Some(word) = named.into_iter().find(|word| Mentions::of(source).names(word)) else { return };
+        self.doubt(
+            path,
+            both!(
+                "`{word}` is a word of expressions, and not the reply of the operation `{word}`",
+                "`{word}` 是表达式的关键字，不是操作 `{word}` 的回复"
+            ),
+            both!("give the operation another name", "请给这个操作换个名字"),
+        );
+    }
+
+    /// Reports an `until` whose names no try can change.
+    pub(super) fn doubt_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
+        let names = until.map(Expr::names).unwrap_or_default();
+        let changes =
+            |name: &String| name == label || ["reply", "error", "now", "token"].contains(&name.as_str());
+        if self.in_recipe || names.iter().any(changes) {
+            return;
+        }
+        self.doubt(
+            path,
+            both!("no try changes what `until` asks for", "每次重试都不会改变 `until` 的条件"),
+            both!("ask for the reply: `until: reply == 'OK'`", "请用回复来判断：`until: reply == 'OK'`"),
+        );
+    }
+}

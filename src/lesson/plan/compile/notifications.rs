@@ -1,0 +1,139 @@
+//! Checks for programs that wait for notifications that never come.
+
+use super::Draft;
+use crate::{
+    lesson::{
+        error::{ALIKE, Path, did_you_mean, nearest},
+        expr::Template,
+    },
+    log::{ANY, Product, stands_for},
+    text::both,
+};
+
+impl Draft<'_> {
+    /// Reports a `take` for a subject that the program has no subscription to or watch on: it would wait for ever.
+    pub(super) fn check_takes(&mut self) {
+        let lab = self.compiler.lab;
+        let [redis, zookeeper] = [Product::Redis, Product::Zookeeper].map(|product| lab.has(product));
+        let takes = std::mem::take(&mut self.takes);
+        for (from, path) in &takes {
+            // Besides `session`, the list may name anything else.
+            if zookeeper && from.iter().any(|about| about.pattern() == "session") {
+                continue;
+            }
+            if !redis && !zookeeper {
+                return self.doubt(path,
+                    both!("no server of this lab tells anybody anything", "这个 lab 里没有会发通知的服务器"),
+                    both!(
+                        "ZooKeeper tells of watches, and Redis of what is published; `wait: 1s` lets time pass",
+                        "ZooKeeper 会通知 watch，Redis 会推送发布的消息；只想等待请写 `wait: 1s`"
+                    ),
+                );
+            }
+            if zookeeper && !redis {
+                self.doubt_other_watch(from, path);
+            }
+            if zookeeper
+                && !redis
+                && self.listens_to.is_empty()
+                && let Some(about) = from.iter().find(|about| !about.is_literal())
+            {
+                return self.doubt_no_watch(&about.to_string(), path);
+            }
+            for about in from.iter().filter(|about| about.is_literal()).map(ToString::to_string) {
+                let hears = self.listens_to.iter().any(|channel| {
+                    about == "any" || channel.as_ref().is_none_or(|channel| *channel == about)
+                });
+                if hears {
+                    continue;
+                }
+                if about == "session" {
+                    return self.doubt(
+                        path,
+                        both!(
+                            "only ZooKeeper's clients have sessions to be told of",
+                            "只有 ZooKeeper 的客户端会收到会话通知"
+                        ),
+                        both!(
+                            "Redis' clients take from a channel: `take: {{ from: freed }}`",
+                            "Redis 的客户端从频道取消息：`take: {{ from: freed }}`"
+                        ),
+                    );
+                }
+                if zookeeper {
+                    return self.doubt_no_watch(&about, path);
+                }
+                let channels: Vec<&str> = self.listens_to.iter().flatten().map(String::as_str).collect();
+                let help = nearest(&about, channels.iter().copied(), ALIKE).map_or_else(
+                    || {
+                        both!(
+                            "write an operation `{{ redis: SUBSCRIBE {about} }}` before it",
+                            "请先写一个操作 `{{ redis: SUBSCRIBE {about} }}`"
+                        )
+                    },
+                    did_you_mean,
+                );
+                let help = if about.contains(", ") {
+                    both!("several are a list: `[A, B]`", "要写多个请用列表：`[A, B]`")
+                } else {
+                    help
+                };
+                return self.doubt(
+                    path,
+                    both!("this program never subscribes to `{about}`", "这个程序从没订阅过 `{about}`"),
+                    if about == "any" {
+                        both!(
+                            "write an operation `{{ redis: SUBSCRIBE freed }}` before it",
+                            "请先写一个操作 `{{ redis: SUBSCRIBE freed }}`"
+                        )
+                    } else {
+                        help
+                    },
+                );
+            }
+        }
+    }
+
+    /// Reports a `take` for a znode on which the program leaves no watch.
+    fn doubt_other_watch(&mut self, from: &[Template], path: &Path) {
+        let is_told = |about: &String| {
+            ["any", "session"].contains(&about.as_str())
+                || self.watches.iter().any(|watch| stands_for(watch, about) || stands_for(about, watch))
+        };
+        let patterns: Vec<String> = from.iter().map(Template::pattern).collect();
+        if self.watches.is_empty() || patterns.iter().any(is_told) {
+            return;
+        }
+        let shown = |pattern: &str| pattern.replace(ANY, "…");
+        let (about, watches) = (
+            shown(&patterns[0]),
+            self.watches.iter().map(|watch| shown(watch)).collect::<Vec<_>>().join("`, `"),
+        );
+        self.doubt(
+            path,
+            both!("this program leaves no watch on `{about}`", "这个程序没有在 `{about}` 上设 watch"),
+            both!(
+                "it leaves watches on `{watches}`: take from there, or from `any`",
+                "它在 `{watches}` 上设了 watch：请从那里取，或者写 `any`"
+            ),
+        );
+    }
+
+    fn doubt_no_watch(&mut self, about: &str, path: &Path) {
+        self.doubt(
+            path,
+            both!(
+                "this program leaves no watch, so nothing is ever told",
+                "这个程序没有设 watch，永远不会有通知"
+            ),
+            if about == "any" {
+                both!(
+                    "leave one with `-w`: `exists -w /lock`; news of the session is taken `from: session`",
+                    "请用 `-w` 设 watch：`exists -w /lock`；会话的通知要写 `from: session`"
+                )
+            } else {
+                both!("leave one with `-w`: `exists -w {about}`", "请用 `-w` 设 watch：`exists -w {about}`")
+            },
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! Checks for operands of calls of ZooKeeper and etcd whose known values are of the wrong kind.
+
+use super::{
+    super::{
+        PlannedCall,
+        doubts::Answer,
+        program::{Instruction, PlannedVerb},
+    },
+    Draft,
+};
+use crate::{
+    lesson::{
+        Param,
+        duration::parse_written,
+        error::{Mistake, Path},
+        expr::Template,
+    },
+    log::{ANY, Product},
+    text::both,
+};
+
+impl Draft<'_> {
+    /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
+    pub(super) fn doubt_milliseconds(&mut self, seconds: &Template, path: &Path) {
+        let source = seconds.to_string();
+        let name =
+            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let Some(Param::Word(written)) = self.compiler.params.get(name) else { return };
+        let known = self.constants.text(seconds).filter(|(_, from)| self.constants.stay(from));
+        // A client's `with` may give another value.
+        let Some(millis @ 1000..) = known.and_then(|(known, _)| known.parse::<i64>().ok()) else { return };
+        if parse_written(written).is_err() || written.parse::<i64>().is_ok() {
+            return;
+        }
+        let message = both!(
+            "seconds are wanted here, and `{source}` is {millis}: a duration counts in milliseconds",
+            "这里要的是秒，而 `{source}` 是 {millis}：时长参数以毫秒计"
+        );
+        let mistake = Mistake::new(path, message)
+            .help(both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`"));
+        self.program.doubts.push(mistake);
+    }
+
+    /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.
+    fn doubt_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
+        let named = ["PATH", "KEY", "REVISION"].into_iter().flat_map(|kind| call.operands(kind));
+        let object = named.map(ToString::to_string).find_map(|written| {
+            let name = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
+            match self.program.answer_of(&name).filter(|_| !self.is_set(&name))? {
+                Answer::Object(fields) => Some((name, fields)),
+                _ => None,
+            }
+        });
+        if let Some((name, fields)) = object {
+            let (field, all) = (fields[0], fields.join(", "));
+            self.doubt(
+                path,
+                both!(
+                    "`{name}` is an object with {all}, and one of them belongs here",
+                    "`{name}` 是一个对象，字段有 {all}，这里要写其中一个"
+                ),
+                both!("such as `${{{name}.{field}}}`", "例如 `${{{name}.{field}}}`"),
+            );
+            return true;
+        }
+        false
+    }
+
+    /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
+    /// belongs.
+    pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
+        if self.doubt_object(call, path) {
+            return;
+        }
+        let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
+        let known = filled
+            .filter_map(|operand| self.constants.text(operand))
+            .filter(|(_, from)| self.constants.stay(from));
+        if let Some((text, _)) = known.into_iter().find(|(text, _)| !text.starts_with('/')) {
+            self.doubt(
+                path,
+                both!("the path `{text}` must begin with `/`", "路径 `{text}` 必须以 `/` 开头"),
+                both!("give the parameter its `/`: `/{text}`", "请给参数写上 `/`：`/{text}`"),
+            );
+        }
+        for operand in call.operands("PATH") {
+            let written = operand.to_string();
+            let of = |name: &str| self.program.answer_of(name).filter(|_| !self.is_set(name));
+            let label = written
+                .match_indices("/${")
+                .filter_map(|(at, _)| written[at + 3..].split_once('}').map(|(name, _)| name.trim()))
+                .find(|name| matches!(of(name), Some(Answer::Path | Answer::Numbered)));
+            if let Some(label) = label {
+                let message = both!(
+                    "what `{label}` answers is the whole path already",
+                    "`{label}` 的回复已经是完整路径"
+                );
+                return self.doubt(
+                    path,
+                    message,
+                    both!(
+                        "write `${{{label}}}` without what stands before it",
+                        "请只写 `${{{label}}}`，前面不要再加路径"
+                    ),
+                );
+            }
+            if let Some(name) =
+                ["self", "client", "token"].iter().find(|name| written.starts_with(&format!("${{{name}}}")))
+            {
+                return self.doubt(
+                    path,
+                    both!(
+                        "a path begins with `/`, and `${{{name}}}` is a name",
+                        "路径要以 `/` 开头，而 `${{{name}}}` 是名字"
+                    ),
+                    both!("write the path first: `/locks/${{{name}}}`", "请先写路径：`/locks/${{{name}}}`"),
+                );
+            }
+        }
+        for kind in ["SECONDS", "REVISION", "LEASE", "VERSION"] {
+            for operand in call.operands(kind).filter(|operand| !operand.is_literal()) {
+                let known = self.constants.text(operand).filter(|(_, from)| self.constants.stay(from));
+                let is_name = ["${self}", "${client}", "${token}"].contains(&operand.to_string().as_str());
+                let named = is_name.then(|| "A".to_owned());
+                let known = known.map(|(text, _)| text).or(named).or_else(|| {
+                    // A template with letters outside its `${…}` cannot render to a number.
+                    let written = operand.pattern();
+                    written.contains(char::is_alphabetic).then(|| written.replace(ANY, "…"))
+                });
+                if let Some(text) = known.filter(|text| text.parse::<i64>().is_err()) {
+                    let written = operand.to_string();
+                    return self.doubt(
+                        path,
+                        both!(
+                            "{kind} is a whole number, and `{written}` is `{text}`",
+                            "{kind} 是整数，而 `{written}` 是 `{text}`"
+                        ),
+                        both!("give it a whole number, such as 5", "请给一个整数，例如 5"),
+                    );
+                }
+            }
+            for operand in call.operands(kind) {
+                let source = operand.to_string();
+                let name = source
+                    .strip_prefix("${")
+                    .and_then(|rest| rest.strip_suffix('}'))
+                    .unwrap_or_default()
+                    .trim();
+                let answer = self.program.answer_of(name).filter(|_| !self.is_set(name));
+                if let Some(Answer::Object(fields)) = answer {
+                    let field = fields.iter().find(|field| field.to_ascii_uppercase().contains(kind));
+                    let help = field.map_or_else(
+                        || both!("write what `grant` answered", "请写 `grant` 的回复"),
+                        |field| both!("write `${{{name}.{field}}}`", "请写 `${{{name}.{field}}}`"),
+                    );
+                    let message = both!(
+                        "{kind} is a number, and `{name}` answers an object",
+                        "{kind} 是数字，而 `{name}` 的回复是一个对象"
+                    );
+                    return self.doubt(path, message, help);
+                }
+            }
+        }
+    }
+
+    /// Reports a lease shorter than what etcd grants: 2 s on one server, 5 s on three, because an election takes as
+    /// long.
+    pub(super) fn doubt_grant(&mut self, call: &PlannedCall, path: &Path) {
+        let is_cluster = self
+            .compiler
+            .lab
+            .parts()
+            .iter()
+            .any(|part| part.product() == Product::Etcd && part.is_ensemble());
+        let seconds = call.operands("SECONDS").next();
+        let known = seconds
+            .and_then(|seconds| self.constants.text(seconds))
+            .filter(|(_, from)| self.constants.stay(from));
+        if let (false, Some(seconds @ ..2)) =
+            (is_cluster, known.as_ref().and_then(|(seconds, _)| seconds.parse::<i64>().ok()))
+        {
+            return self.doubt(
+                path,
+                both!(
+                    "a lease of {seconds} s is too short: etcd grants 2 s or more",
+                    "{seconds} 秒的租约太短：etcd 至少给 2 秒"
+                ),
+                both!("write `grant 5`", "请写 `grant 5`"),
+            );
+        }
+        let seconds = known.map(|(seconds, _)| seconds);
+        if let (true, Some(seconds @ 0..5)) =
+            (is_cluster, seconds.and_then(|seconds| seconds.parse::<i64>().ok()))
+        {
+            self.doubt(
+                path,
+                both!(
+                    "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
+                    "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒"
+                ),
+                both!("write `grant 5`", "请写 `grant 5`"),
+            );
+        }
+    }
+
+    /// Reports the use of a znode's sequence number if the program creates no sequential znode.
+    pub(super) fn check_numbered(&mut self) {
+        let Some(path) = self.asks_suffix.take() else { return };
+        let calls = self.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => match &operation.verb {
+                PlannedVerb::Call(call) if call.name() == "create" => Some(call),
+                _ => None,
+            },
+            _ => None,
+        });
+        let created: Vec<_> = calls.filter(|call| call.product() == Product::Zookeeper).collect();
+        if !created.is_empty() && !created.iter().any(|call| call.has_flag("-s")) {
+            self.doubt(
+                &path,
+                both!(
+                    "this asks for the number of a znode, and the program creates none that has one",
+                    "这里要用 znode 的序号，而程序创建的节点都没有序号"
+                ),
+                both!(
+                    "ZooKeeper numbers a sequential one: `create -e -s /locks/n-`",
+                    "顺序节点才有序号：`create -e -s /locks/n-`"
+                ),
+            );
+        }
+    }
+}

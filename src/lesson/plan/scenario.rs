@@ -1,0 +1,260 @@
+//! One variant of a lesson, resolved to what a run needs.
+
+use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
+
+use super::{
+    ActorPlan, ClientPlan, Instruction, InvariantPlan, Loaded, Origin, PlannedClaim, PlannedSetup, StoryLine,
+    claims, clients, compile, constants, counters, explored, invariants,
+    lesson::{check_fixed_texts, check_metrics, check_names, check_numbers},
+    locks,
+    params::params,
+    replacements::check_replacements,
+    scripts, setup, story,
+};
+use crate::{
+    lesson::{
+        LabKind, LessonError, Libraries, Params, Settings, Variant,
+        error::{Mistake, MistakeSpan, Path, did_you_mean, nearest},
+        expr::{Scope, Template, within_allowance},
+    },
+    log::{CounterInfo, LockInfo},
+    text::{Text, both},
+};
+
+/// One variant of a lesson, ready to run.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    pub loaded: Arc<Loaded>,
+    pub variant: String,
+    pub clients: Vec<ClientPlan>,
+    /// The actors: index `n` is `ActorId(n)`.
+    pub actors: Vec<ActorPlan>,
+    /// Commands that Lockstep sends before the clients start.
+    pub setup: Vec<PlannedSetup>,
+    pub story: Vec<StoryLine>,
+    pub claims: Vec<PlannedClaim>,
+    /// Titles and limits of locks. Any other lock may have one holder.
+    pub locks: Vec<LockInfo>,
+    /// What the programs of any variant count. What only those of others count is 0 here.
+    pub counters: BTreeSet<String>,
+    pub counter_titles: Vec<CounterInfo>,
+    /// Conditions that must hold in every order of moves. The story of a variant that shows a failure breaks one of
+    /// them.
+    pub invariants: Vec<InvariantPlan>,
+    /// The names that texts and claims may use: the parameters.
+    pub scope: Scope,
+    pub overrides: Params,
+}
+
+impl Scenario {
+    /// Resolves a variant. `overrides` are the user's `--set name=value`.
+    pub fn plan(loaded: &Arc<Loaded>, variant: &str, overrides: &Params) -> Result<Self, LessonError> {
+        let mut scenario = within_allowance(|| resolve(loaded, variant, overrides))
+            .map_err(|mistake| loaded.source.place(&mistake))?;
+        for exec in scenario.clients.iter_mut().filter_map(|client| client.exec.as_mut()) {
+            exec.origin = Origin::of(loaded);
+            exec.libraries.clone_from(&loaded.lesson.libraries);
+            exec.scripts.clone_from(&loaded.lesson.library_scripts);
+        }
+        Ok(scenario)
+    }
+
+    /// The path of the setup: the variant's, if it has one of its own.
+    pub(crate) fn setup_path(&self) -> Path {
+        let root = Path::root();
+        match &self.variant().setup {
+            Some(_) => root.key("variants").key(&self.variant).key("setup"),
+            None => root.key("setup"),
+        }
+    }
+
+    /// The variant as its author wrote it.
+    ///
+    /// # Panics
+    /// Never: a scenario is created only for an existing variant.
+    pub fn variant(&self) -> &Variant {
+        &self.loaded.lesson.variants[&self.variant]
+    }
+
+    /// Whether any actor may ever believe something about a lock.
+    pub fn has_beliefs(&self) -> bool {
+        let believes = |plan: &ActorPlan| {
+            plan.program.instructions.iter().any(|one| matches!(one, Instruction::Believe { .. }))
+        };
+        self.is_attached() || self.actors.iter().any(believes)
+    }
+
+    /// Whether an actor locks files.
+    pub fn locks_files(&self) -> bool {
+        self.actors.iter().any(|plan| plan.program.locks_files)
+    }
+
+    /// Whether a client is an external program instead of one of the lesson's `programs`.
+    pub fn is_attached(&self) -> bool {
+        self.clients.iter().any(|client| client.exec.is_some())
+    }
+
+    /// The commands that start external programs, one per client that is one.
+    pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.clients.iter().filter_map(|client| client.exec.as_ref()).map(|exec| &exec.words)
+    }
+
+    /// Whether external programs come from the lesson rather than from the user.
+    pub fn brings_programs(&self) -> bool {
+        self.clients.iter().filter_map(|client| client.exec.as_ref()).any(|exec| exec.origin != Origin::User)
+    }
+
+    /// Whether the clients are programs that the user named on the command line. Such a scenario has no story.
+    pub fn is_users(&self) -> bool {
+        self.is_attached() && !self.brings_programs()
+    }
+
+    /// The libraries that the external programs need.
+    pub fn libraries(&self) -> &Libraries {
+        &self.loaded.lesson.libraries
+    }
+
+    pub fn lab(&self) -> LabKind {
+        self.loaded.lesson.lab_of(self.variant())
+    }
+
+    /// How the servers are configured.
+    pub fn settings(&self) -> Settings {
+        self.loaded.lesson.settings.overlaid(&self.variant().settings)
+    }
+
+    /// Fills in the parameters in a text's `${…}`; if that fails, returns the text as its author wrote it.
+    pub fn fill(&self, text: &Text) -> Text {
+        fill(text, &self.scope)
+    }
+}
+
+/// Fills in a text's `${…}`; if that fails, returns the text as its author wrote it.
+pub fn fill(text: &Text, scope: &Scope) -> Text {
+    let names = scope.value();
+    let fill = |source: &str| {
+        Template::parse(source)
+            .and_then(|template| Ok(template.render(&names)?))
+            .unwrap_or_else(|_| source.to_owned())
+    };
+    within_allowance(|| Text { en: fill(&text.en), zh: fill(&text.zh) })
+}
+
+fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
+    let lesson = &loaded.lesson;
+    let root = Path::root();
+    check_names(lesson).and_then(|()| check_numbers(lesson))?;
+    let Some(variant) = lesson.variants.get(name) else {
+        let known = lesson.variants.keys().map(String::as_str);
+        return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known));
+    };
+    let at = root.key("variants").key(name);
+    let params = params(lesson, variant, overrides, &at)?;
+    let lab = lesson.lab_of(variant);
+    check_metrics(lesson, lab, &at)?;
+    for (name, source) in &lesson.scripts {
+        scripts::check(source, &root.key("scripts").key(name))?;
+    }
+    let mut programs = lesson.programs.clone();
+    programs.extend(variant.programs.clone());
+    let counted = locks::counted(lesson);
+    let param_path = |name: &str| {
+        let its = if variant.params.contains_key(name) { &at } else { &root };
+        its.key("params").key(name)
+    };
+    let compiler = compile::Compiler {
+        programs: &programs,
+        replace: &variant.replace,
+        replace_path: at.key("replace"),
+        scripts: &lesson.scripts,
+        recipes: &loaded.recipes,
+        params: &params,
+        param_path: &param_path,
+        counted: &counted,
+        holes: lesson.kata.as_ref().map(|kata| &kata.programs),
+        lab,
+        reads_lost: lesson.format >= 2,
+        used: RefCell::default(),
+        unused: false,
+    };
+    let program_path = |name: &str| {
+        let its = if variant.programs.contains_key(name) { &at } else { &root };
+        its.key("programs").key(name)
+    };
+    let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
+    let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
+    check_programs(variant, &compiler.used.take(), &at)?;
+    check_replacements(variant, &programs, loaded, &at)?;
+    let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
+    let setup = setup
+        .iter()
+        .enumerate()
+        .map(|(n, command)| setup::plan(command, lab, &params, &setup_path.index(n)))
+        .collect::<Result<_, _>>()?;
+    let (story, story_path) = own_or(variant.story.as_ref(), &lesson.story, "story", &at);
+    if story.is_empty() {
+        return Err(Mistake::new(
+            &story_path,
+            both!("a story in which nothing happens", "剧情（story）里什么也没有发生"),
+        )
+        .help(both!(
+            "give the lesson a `story`, or this variant one of its own",
+            "请给课程写 `story`，或者给这个方案写自己的 `story`"
+        )));
+    }
+    let counters = counters::of(loaded, &actors);
+    let roster = story::Roster {
+        clients: &clients,
+        actors: &actors,
+        params: &params,
+        variants: &lesson.variants,
+        counters: &counters,
+        lab,
+    };
+    let counter_titles = counters::titles(lesson, &roster)?;
+    let locks = locks::plan(lesson, &params, &roster)?;
+    let vocabulary = claims::Vocabulary::new(&roster, lesson, &locks);
+    let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
+    let invariants = invariants::plan(lesson, (name, variant), &roster, &vocabulary)?;
+    if let Some(table) = &lesson.table {
+        vocabulary.check_figure(&table.figure, &root.key("table").key("figure"))?;
+    }
+    if let Some(explore) = &variant.explore {
+        explored::check_wanted(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
+    }
+    let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
+    check_fixed_texts(lesson, (variant, &at), &roster)?;
+    Ok(Scenario {
+        loaded: Arc::clone(loaded),
+        variant: name.to_owned(),
+        clients,
+        actors,
+        setup,
+        story,
+        claims,
+        locks,
+        counters,
+        counter_titles,
+        invariants,
+        scope: Scope::new(constants::values(&params)),
+        overrides: overrides.clone(),
+    })
+}
+
+/// Refuses an unused program of a variant whose name is similar to that of a used one, because it is probably misspelt.
+/// Other unused programs may be kept for later.
+fn check_programs(variant: &Variant, used: &BTreeSet<String>, at: &Path) -> Result<(), Mistake> {
+    for name in variant.programs.keys().filter(|name| !used.contains(*name)) {
+        if let Some(meant) = nearest(name, used.iter().map(String::as_str), 0.8) {
+            let message = both!("nobody runs the program `{name}`", "没有任何客户端运行程序 `{name}`");
+            let mistake = Mistake::new(&at.key("programs").key(name), message).help(did_you_mean(meant));
+            return Err(Mistake { span: MistakeSpan::Key, ..mistake });
+        }
+    }
+    Ok(())
+}
+
+/// The variant's own value or else the lesson's, with its path.
+fn own_or<'l, T>(own: Option<&'l T>, shared: &'l T, key: &str, at: &Path) -> (&'l T, Path) {
+    own.map_or_else(|| (shared, Path::root().key(key)), |own| (own, at.key(key)))
+}

@@ -1,0 +1,111 @@
+//! Templates and counts, in which only known names may be filled in.
+
+use std::ops::RangeInclusive;
+
+use super::constants;
+use crate::{
+    lesson::{
+        Param, Params,
+        duration::parse_millis,
+        error::{Mistake, Path},
+        expr::{Scope, Template},
+        model::Count,
+    },
+    text::{Text, both},
+};
+
+/// Parses a template and checks that all its names are known. `what` is the noun for them in the error.
+pub(super) fn template<'a>(
+    source: &str,
+    path: &Path,
+    what: impl Into<Text>,
+    known: impl Iterator<Item = &'a String> + Clone,
+) -> Result<Template, Mistake> {
+    let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
+    Mistake::unless_known(path, what, &template.names(), known)?;
+    Ok(template)
+}
+
+/// Refuses a known name in the placeholder syntax of another tool, which would be sent literally. `braces`: also refuse
+/// `{name}`, which is allowed in keys because it may be a hash tag.
+pub(super) fn foreign<'a>(
+    source: &str,
+    path: &Path,
+    known: &(impl Iterator<Item = &'a String> + Clone),
+    braces: bool,
+) -> Result<(), Mistake> {
+    if let Some(written) = ["＄{", "$｛", "＄｛"].into_iter().find(|written| source.contains(written)) {
+        let message = both!(
+            "`{written}` is full-width, and plain text here",
+            "`{written}` 是全角字符，在这里只是普通文字"
+        );
+        return Err(Mistake::new(path, message)
+            .help(both!("a value is filled in with `${{name}}`", "填入值要用半角：`${{name}}`")));
+    }
+    let forms =
+        [("$", ""), ("{{", "}}"), ("$(", ")"), ("#{", "}"), ("%{", "}"), ("%(", ")"), ("<", ">"), ("{", "}")];
+    for (begin, end) in forms.into_iter().filter(|(begin, _)| braces || *begin != "{") {
+        for (at, _) in source.match_indices(begin) {
+            let rest = &source[at + begin.len()..];
+            let rest = if end.is_empty() { rest } else { rest.trim_start() };
+            let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let (name, after) = rest.split_at(length);
+            let is_filled_in = begin == "{" && source[..at].ends_with('$');
+            if !is_filled_in
+                && known.clone().any(|known| known == name)
+                && after.trim_start().starts_with(end)
+            {
+                let written = format!("{begin}{name}{end}");
+                let message = both!("`{written}` is plain text here", "`{written}` 在这里只是普通文字");
+                return Err(Mistake::new(path, message)
+                    .help(both!("a value is filled in with `${{{name}}}`", "填入值要写 `${{{name}}}`")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses `${lease}s`: a parameter that is a duration counts in milliseconds, whatever unit follows it.
+pub(super) fn doubled_unit(source: &str, params: &Params, path: &Path) -> Result<(), Mistake> {
+    let Some((name, unit)) = source.strip_prefix("${").and_then(|rest| rest.split_once('}')) else {
+        return Ok(());
+    };
+    let is_duration =
+        matches!(params.get(name.trim()), Some(Param::Word(word)) if parse_millis(word).is_ok());
+    if !is_duration || !["s", "ms", "m", "h"].contains(&unit.trim()) {
+        return Ok(());
+    }
+    let message = both!("`{name}` is a duration already", "`{name}` 本身就是时长");
+    Err(Mistake::new(path, message).help(both!("write `${{{name}}}`", "请写 `${{{name}}}`")))
+}
+
+/// Evaluates a count, which may be a template over the parameters, and checks its bounds.
+pub(super) fn number(
+    count: &Count,
+    params: &Params,
+    path: &Path,
+    bounds: RangeInclusive<u32>,
+) -> Result<u32, Mistake> {
+    let number = match count {
+        Count::Number(number) => *number,
+        Count::Template(source) => {
+            let template = template(source, path, both!("parameter", "参数"), params.keys())?;
+            let text = template
+                .render(&Scope::new(constants::values(params)).value())
+                .map_err(|error| Mistake::new(path, error))?;
+            text.trim().parse().map_err(|_| {
+                Mistake::new(
+                    path,
+                    both!("`{source}` gives `{text}`, not a number", "`{source}` 的值是 `{text}`，不是数字"),
+                )
+                .help(both!("write a whole number, such as 2", "请写整数，例如 2"))
+            })?
+        }
+    };
+    if bounds.contains(&number) {
+        return Ok(number);
+    }
+    let (least, most) = bounds.into_inner();
+    Err(Mistake::new(path, both!("{number} is out of bounds", "{number} 超出范围"))
+        .help(both!("from {least} to {most}", "应在 {least} 到 {most} 之间")))
+}
