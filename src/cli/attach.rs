@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::{Failure, Global, OK, USAGE, output, play, print, words};
 use crate::{
     lab::LabOptions,
-    lesson::{MOST_MASTERS, Params, Scenario, Speaks},
+    lesson::{MOST_MASTERS, Params, Scenario, Speaks, plan::known_label},
     log::Log,
     recording::{self, AttachedPrograms, Recording},
     run::{
@@ -47,6 +47,7 @@ Examples:
   lockstep attach redis --client 'python3 one.py' --client 'node other.js'
   lockstep attach redis --servers 5 --clients 2 -- python3 my_redlock.py
   lockstep attach zookeeper --clients 2 -- python3 my_kazoo_worker.py
+  lockstep attach redis --clients 2 --passes GET,HGETALL -- python3 my_worker.py
   lockstep attach redis --clients 2 --record broken.jsonl.gz -- python3 my_worker.py
 
 Each request of the programs waits until you let it go. They run as you, with all your rights. What a program believes it \
@@ -71,6 +72,10 @@ pub struct AttachArgs {
     /// How many clients may hold the lock at once, as with a semaphore
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=5_000))]
     holders: u16,
+    /// Commands that pass by themselves and are no moves, beside those with which libraries keep connections; separated
+    /// by commas
+    #[arg(long, value_name = "COMMANDS", value_delimiter = ',')]
+    passes: Vec<String>,
     /// Saves each run when you leave it, for `lockstep play FILE`; compressed if FILE ends in `.gz`. Later runs go into
     /// files beside it, such as `FILE-2`
     #[arg(long, value_name = "FILE")]
@@ -107,9 +112,14 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     if server != Speaks::Redis && args.servers > 1 {
         return Err(Failure::usage(words::ATTACH_SEVERAL_SERVERS.text(&[])));
     }
+    let passes = args.passes.iter().map(|name| known_label(name, server.product()));
+    let passes = passes.collect::<Result<_, _>>().map_err(|mistake| {
+        let parts: Vec<Text> = [mistake.message].into_iter().chain(mistake.help).collect();
+        Failure::usage(Text::join(&parts, "; ", "；"))
+    })?;
     let (lock, holders, servers) = (args.lock.clone(), args.holders.into(), args.servers);
-    let scenario =
-        attach::scenario(&AttachedPrograms { server, servers, lock, holders, commands: programs })?;
+    let attached = AttachedPrograms { server, servers, lock, holders, passes, commands: programs };
+    let scenario = attach::scenario(&attached)?;
     if !print::has_screen() {
         return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
     }

@@ -69,6 +69,9 @@ pub struct AttachedPrograms {
     /// The maximum number of holders.
     #[serde(default = "one")]
     pub holders: usize,
+    /// Commands that pass without a move, beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<String>,
     /// The command line of each client.
     pub commands: Vec<Vec<String>>,
 }
@@ -84,7 +87,11 @@ impl AttachedPrograms {
         if !scenario.is_users() {
             return None;
         }
-        let commands = scenario.clients.iter().filter_map(|client| client.exec.as_ref());
+        let mut programs = scenario.clients.iter().filter_map(|client| client.exec.as_ref());
+        let commands = programs.clone().map(|exec| exec.words.clone()).collect();
+        let usual = scenario.lab().product().traits().housekeeping;
+        let passes = programs.next().into_iter().flat_map(|exec| &exec.passes);
+        let passes = passes.filter(|command| !usual.contains(&command.as_str())).cloned().collect();
         let lock = scenario.invariants.iter().find_map(|invariant| match &invariant.never {
             NeverPlan::Overlap(lock) => Some(lock).filter(|lock| !is_any(lock)).cloned(),
             NeverPlan::That(_) => None,
@@ -96,8 +103,7 @@ impl AttachedPrograms {
         let server =
             if scenario.lab().product() == Product::Zookeeper { Speaks::Zookeeper } else { Speaks::Redis };
         let servers = u8::try_from(scenario.lab().servers().len()).unwrap_or(1);
-        let commands = commands.map(|exec| exec.words.clone()).collect();
-        Some(Self { server, servers, lock, holders, commands })
+        Some(Self { server, servers, lock, holders, passes, commands })
     }
 }
 

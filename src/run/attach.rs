@@ -21,7 +21,7 @@ use crate::{
     lesson::{
         LabKind, LessonError, Libraries, Params, Scenario, Speaks,
         library::from_text,
-        plan::{Exec, NeverPlan, Origin, Program},
+        plan::{Exec, NeverPlan, Origin, Program, housekeeping},
     },
     log::{ANY, Limit, LockInfo, Log},
     recording::{self, AttachedPrograms, MOST_ATTACHED},
@@ -60,7 +60,7 @@ variants:
 
 /// A scenario in which these programs are the clients A, B, and so on.
 pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
-    let AttachedPrograms { server, servers, lock, holders, commands } = programs;
+    let AttachedPrograms { server, servers, lock, holders, passes, commands } = programs;
     let names = (b'A'..).take(commands.len()).map(char::from);
     let clients: Vec<String> = names.map(|name| format!("{name}: {{ runs: program }}")).collect();
     let lab = match server {
@@ -82,8 +82,8 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
     let mut scenario = Scenario::plan(&Arc::new(loaded), VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(commands) {
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
-        client.exec =
-            Some(Exec { words, origin, passes: None, libraries, scripts: indexmap::IndexMap::new() });
+        let passes = [housekeeping(server.product()), passes.clone()].concat();
+        client.exec = Some(Exec { words, origin, passes, libraries, scripts: indexmap::IndexMap::new() });
     }
     // The user may break the lock or not, so nothing is claimed.
     scenario.claims.clear();

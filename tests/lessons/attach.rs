@@ -45,6 +45,7 @@ fn of(programs: &[Vec<String>], lock: Option<&str>, server: Speaks) -> AttachedP
         servers: 1,
         lock: lock.map(str::to_owned),
         holders: 1,
+        passes: Vec::new(),
         commands: programs.to_vec(),
     }
 }
@@ -155,6 +156,23 @@ async fn whoever_uses_another_database_is_told_once_that_it_is_not_shown() {
     assert!(told.len() == 1 && told[0].contains("uses database 1"), "{told:?}");
     free.moves([0]).await;
     assert_eq!(free.replies(), [Reply::Value("OK".into())]);
+}
+
+#[tokio::test]
+async fn what_the_user_lets_pass_is_no_move() {
+    let text = script("ask PING; ask GET other; ask SET lock A; sleep 1");
+    let programs =
+        AttachedPrograms { passes: vec!["GET".to_owned()], ..of(&[text], Some("lock"), Speaks::Redis) };
+    let scenario = attach::scenario(&programs).expect("a scenario");
+    let mut free = Free::of(session::open(scenario, options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    assert_eq!(free.wire(0), "SET lock A");
+    let place = Place::new();
+    let unknown = place.run(&["attach", "redis", "--passes", "GET,HGETAL", "--", "sleep", "1"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.err);
+    assert!(unknown.err.contains("did you mean `HGETALL`"), "{}", unknown.err);
+    place.assert_nothing_left();
 }
 
 #[tokio::test]
@@ -449,7 +467,14 @@ async fn two_programs_hold_a_lock_whose_lease_is_over() {
 /// The number of breaches when three programs only print that they hold a lock: how, and which.
 async fn holders(says: [&str; 3], holders: usize) -> usize {
     let commands: Vec<_> = says.iter().map(|says| script(&format!("echo {says} book; sleep 1"))).collect();
-    let programs = AttachedPrograms { server: Speaks::Redis, servers: 1, lock: None, holders, commands };
+    let programs = AttachedPrograms {
+        server: Speaks::Redis,
+        servers: 1,
+        lock: None,
+        holders,
+        passes: Vec::new(),
+        commands,
+    };
     let mut free = Free::of(session::open(attach::scenario(&programs).expect("a scenario"), options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;

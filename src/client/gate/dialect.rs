@@ -22,21 +22,6 @@ use crate::{
 pub(super) const LONGEST_REQUEST: usize = 1 << 20;
 const _: () = assert!(LONGEST_REQUEST == frames::LONGEST_REQUEST && LONGEST_REQUEST == jute::LONGEST_REQUEST);
 
-/// The Redis commands that pass without a turn: they establish and maintain connections.
-const HOUSEKEEPING: [&str; 12] = [
-    "HELLO",
-    "AUTH",
-    "CLIENT",
-    "PING",
-    "SELECT",
-    "COMMAND",
-    "INFO",
-    "ECHO",
-    "QUIT",
-    "READONLY",
-    "RESET",
-    "SCRIPT LOAD",
-];
 /// Commands that affect the connections of others. They are moves, unless both their words are listed as
 /// passing.
 const ACTS_ON_OTHERS: [(&str, &str); 4] =
@@ -53,15 +38,6 @@ const MOST_SCRIPTS: usize = 1000;
 const LONGEST_WORD: usize = 400;
 /// The same for a word of binary data, such as a pickled object, of which nobody can read more.
 const LONGEST_DATA: usize = 40;
-
-/// The commands that pass without a turn by default. In ZooKeeper's protocol everything that is no call
-/// passes anyway.
-pub(super) fn housekeeping(product: Product) -> Arc<[String]> {
-    match product {
-        Product::Redis => HOUSEKEEPING.map(str::to_owned).into(),
-        _ => Arc::new([]),
-    }
-}
 
 /// The protocol state of one connection.
 #[derive(Debug)]
@@ -406,7 +382,7 @@ mod tests {
 
     #[test]
     fn replies_are_no_messages_after_unsubscribing() {
-        let passes = housekeeping(Product::Redis);
+        let passes = Product::Redis.traits().housekeeping.iter().map(ToString::to_string).collect();
         let mut dialect = Dialect::of(Product::Redis, &passes, &Scripts::default());
         let mut unanswered = VecDeque::new();
         let mut exchange = |request: &[u8], answer: &[u8]| {

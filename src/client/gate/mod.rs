@@ -95,8 +95,8 @@ pub(crate) struct Program {
     pub servers: Vec<Endpoint>,
     /// The product of these servers.
     pub product: Product,
-    /// The commands that pass without a turn, if not the default ones.
-    pub passes: Option<Vec<String>>,
+    /// The commands that pass without a turn.
+    pub passes: Vec<String>,
     /// The names of scripts, by the beginnings of their hashes.
     pub scripts: BTreeMap<String, String>,
     /// How long the gate waits for the program to be at rest, in real time.
@@ -149,7 +149,7 @@ impl Gate {
             held: VecDeque::new(),
             in_order: 0,
             product: program.product,
-            passes: program.passes.map_or_else(|| dialect::housekeeping(program.product), Arc::from),
+            passes: program.passes.into(),
             scripts: Arc::new(Mutex::new(program.scripts)),
             session: None,
             output: Arc::new(output),

@@ -49,8 +49,8 @@ pub struct Exec {
     /// The command and its arguments.
     pub words: Vec<String>,
     pub origin: Origin,
-    /// The commands that are forwarded without waiting for a move, if not the default ones.
-    pub passes: Option<Vec<String>>,
+    /// The commands that are forwarded without waiting for a move.
+    pub passes: Vec<String>,
     /// The libraries that the program needs.
     pub libraries: Libraries,
     /// Names of scripts that these send, each with the beginning of its hash.
@@ -320,10 +320,24 @@ fn outside(
         ..Program::default()
     };
     let label = |name: &String| command_label(name, speaks.product());
-    let passes = client.passes.as_ref().map(|passes| passes.iter().map(label).collect());
+    let passes = match &client.passes {
+        Some(passes) => passes.iter().map(label).collect(),
+        None => housekeeping(speaks.product()),
+    };
     let (libraries, scripts) = (Libraries::new(), IndexMap::new());
     let exec = Exec { words, origin: Origin::User, passes, libraries, scripts };
     Ok(Some((exec, Arc::new(program))))
+}
+
+/// The commands of an external program that pass by default.
+pub(crate) fn housekeeping(product: Product) -> Vec<String> {
+    product.traits().housekeeping.iter().map(ToString::to_string).collect()
+}
+
+/// The label of a command that an external program may send, or the mistake that the product has no such command.
+pub(crate) fn known_label(name: &str, product: Product) -> Result<String, Mistake> {
+    let label = command_label(name, product);
+    check_command_name(name, product, &Path::root()).map(|()| label)
 }
 
 fn check_command_name(name: &str, product: Product, path: &Path) -> Result<(), Mistake> {

@@ -23,6 +23,7 @@ pub(crate) const TRAITS: Traits = Traits {
         "revoke LEASE",
         "watch KEY REVISION",
     ],
+    housekeeping: &[],
     command: |name, _, operands| EtcdCall::new(name, operands).map(Command::Etcd),
     check: check_lease,
     releases: |call| matches!(call.split_whitespace().next(), Some("delete" | "revoke")),

@@ -12,6 +12,7 @@ pub(crate) const TRAITS: Traits = Traits {
     name: "MariaDB",
     key: "sql",
     calls: &[],
+    housekeeping: &[],
     command: |_, _, operands| {
         let statement = operands.concat();
         // Checked again: the values filled in may be anything.

@@ -45,6 +45,9 @@ pub struct Traits {
     /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. Empty if a call is a text
     /// in a language of its own: then that text is the only operand.
     pub calls: &'static [&'static str],
+    /// The commands with which libraries open and keep connections, in upper case. Those of an external program pass
+    /// without a move.
+    pub housekeeping: &'static [&'static str],
     /// Builds the command of a name, flags and operands that match one of `calls`.
     pub command: MakeCommand,
     /// Returns an error if a lesson may not make a call, by its text before values are filled in.

@@ -25,6 +25,8 @@ pub(crate) const TRAITS: Traits = Traits {
         "set PATH DATA [VERSION]",
         "sync PATH",
     ],
+    // Everything in its protocol that is no call passes anyway.
+    housekeeping: &[],
     command: |name, flags, operands| Call::new(name, flags, operands).map(Command::Zookeeper),
     check: check_call,
     releases: |call| call.split_whitespace().next() == Some("delete"),

@@ -61,7 +61,14 @@ mod tests {
     fn released(kinds: Vec<EventKind>) -> Vec<Vec<String>> {
         let commands = vec![vec!["worker".to_owned()]; 2];
         let lock = Some("lock".to_owned());
-        let programs = AttachedPrograms { server: Speaks::Redis, servers: 1, lock, holders: 1, commands };
+        let programs = AttachedPrograms {
+            server: Speaks::Redis,
+            servers: 1,
+            lock,
+            holders: 1,
+            passes: Vec::new(),
+            commands,
+        };
         let scenario = attach::scenario(&programs).expect("a scenario");
         let named = with_releases(&Log::from_iter(kinds), &scenario);
         let sent = named.events().iter().filter_map(|event| match &event.kind {
