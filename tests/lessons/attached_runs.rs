@@ -157,6 +157,26 @@ fn programs_that_do_something_else_each_time_are_said_to() {
 }
 
 #[test]
+fn a_program_that_ends_before_its_move_is_told_with_its_reason() {
+    let fails = "ask('GET', 'lock')\nraise SystemExit('no such lock')\n";
+    let ends = "import sys\nask('GET', 'lock')\nprint('nothing to do', file=sys.stderr)\n";
+    let second = "      - move: A.SET\n";
+    for (program, reason) in
+        [(fails, "the program of A ended: no such lock (exit code 1)"), (ends, "is `nothing to do`")]
+    {
+        let place = place(program, "");
+        let lesson = std::fs::read_to_string(place.path().join("tried/lesson.yaml")).expect("the lesson");
+        let moves = lesson.replace("      - finish: A\n", &format!("      - move: A.GET\n{second}"));
+        place.write("tried/lesson.yaml", moves);
+        assert_eq!(place.run(&["trust", "tried/lesson.yaml"]).code, Some(0));
+        let ended = place.run(&["run", "tried/lesson.yaml"]);
+        assert_eq!(ended.code, Some(2), "{}{}", ended.out, ended.err);
+        assert!(ended.err.contains(reason), "{}", ended.err);
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
 fn a_lesson_with_programs_may_say_what_exploring_must_find() {
     let place = place(CHECK_THEN_SET, "    explore: { expect: violated }\n");
     assert_eq!(place.run(&["check", "tried/lesson.yaml"]).code, Some(0));

@@ -34,6 +34,11 @@ const NO_PRIMARY: Words = Words::new(
     "这个客户端能连到的哨兵，都没有给出它能连到的主节点",
 );
 
+/// Says that a user's own program has ended, and why.
+fn ended(name: &str, why: &Text) -> Text {
+    both!("the program of {name} ended: {why}", "{name} 的程序结束了：{why}", why)
+}
+
 impl Director {
     /// Makes one move of the story: the actor's next operation, which must be the one that the story names.
     pub(crate) async fn take_turn(&mut self, turn: &PlannedMove, path: &Path) -> Result<(), RunError> {
@@ -109,7 +114,7 @@ impl Director {
         let dead = matches!(self.actors[actor].state(), State::Dead);
         let told = self.log().events().iter().rev().find_map(|event| match &event.kind {
             EventKind::GaveUp { actor: who, why } if dead && *who == actor => {
-                Some(both!("the program of {name} ended: {why}", "{name} 的程序结束了：{why}", why))
+                Some(ended(name, why))
             }
             EventKind::Said { actor: who, text, stderr: true, .. } if !dead && *who == actor => Some(both!(
                 "the program of {name} is over (exit code 0); the last line of its standard error is `{text}`",
@@ -345,10 +350,7 @@ impl Director {
         match outcome {
             Ok(done) => match gave_up.filter(|_| !self.left_story) {
                 None => Ok(Some(done)),
-                Some((actor, why)) => {
-                    let name = self.name(actor);
-                    Err(self.mistake(path, both!("{name}: {why}", "{name}：{why}", why)))
-                }
+                Some((actor, why)) => Err(self.mistake(path, ended(self.name(actor), &why))),
             },
             Err(Failure { actor, cause: Cause::Command | Cause::Reply, why, .. }) if self.left_story => {
                 self.give_up(actor, why);
