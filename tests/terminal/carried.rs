@@ -29,7 +29,7 @@ const EACH: usize = 6;
 
 /// The catalogue with nothing installed, after declining the installation.
 fn without_servers(place: &Place) -> Terminal {
-    let mut terminal = Terminal::start_with(place, &[], (120, 40), &NOTHING);
+    let mut terminal = Terminal::start_with(place, &["--reduced-motion"], (120, 40), &NOTHING);
     let offer = terminal.wait_until("the offer, or the catalogue", |screen| {
         screen.has("Install them now? [Y/n]") || screen.has("Overselling the last item")
     });
