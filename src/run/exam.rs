@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    explore::{Bounds, CarriedOut, OutcomeSeen, Progress, carry_out, explore},
+    explore::{Bounds, CarriedOut, ExploreError, OutcomeSeen, Progress, carry_out, explore},
     moves::in_lines,
     session::RunError,
 };
@@ -33,6 +33,9 @@ const TRIED_AT_LEAST: u64 = 150;
 
 /// The time after which a search ends in any case: in some lessons one order takes long.
 const LONGEST: Duration = Duration::from_secs(6);
+
+/// The same where orders are drawn at random, because each takes seconds.
+const LONGEST_DRAWN: Duration = Duration::from_secs(30);
 
 /// The fewest choices of an order: a shorter one gives itself away.
 const SHORTEST: usize = 3;
@@ -95,8 +98,8 @@ impl Exam {
         // Variants that form a table are much alike.
         scenarios.retain(|scenario| {
             let (lab, actors) = (scenario.lab(), scenario.actors.len());
-            [LabKind::Redis, LabKind::Masters, LabKind::Mariadb, LabKind::Zookeeper].contains(&lab)
-                && (2..=3).contains(&actors)
+            [LabKind::Redis, LabKind::Masters, LabKind::Mariadb, LabKind::Zookeeper, LabKind::Etcd].contains(&lab)
+                && (2..=4).contains(&actors)
                 && scenario.loaded.lesson.table.is_none()
         });
         scenarios.sort_by_cached_key(|scenario| {
@@ -160,29 +163,42 @@ fn interleaved<T>(these: Vec<T>, others: Vec<T>) -> VecDeque<T> {
     mixed
 }
 
-/// Questions about orders of a variant, safe ones and others if it has both.
-async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, RunError> {
+/// How orders of a variant end.
+async fn outcomes(scenario: &Scenario, options: &LabOptions) -> Result<Vec<OutcomeSeen>, ExploreError> {
     // Order by order: in a search by states, the ends of orders are known only when the search is complete.
     let bounds = Bounds { confirmed_within: Some(Duration::ZERO), prune: false, ..Bounds::default() };
+    let frozen = Bounds { faults: vec![Failing::Freeze.anywhere()], ..bounds.clone() };
     let enough = |progress: &Progress| {
         let both_kinds = progress.violations > 0 && progress.violations < progress.tried.into();
         let enough = both_kinds && progress.tried >= TRIED_AT_LEAST;
         let ends = enough || progress.tried >= TRIED || progress.wall >= LONGEST;
         if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    // Not every variant can be explored; another one serves as well.
-    let Ok(mut explored) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
-    if explored.outcomes.iter().all(|seen| !seen.violates) {
-        // A variant that no order breaks may break if a client freezes for a while.
-        let bounds = Bounds { faults: vec![Failing::Freeze.anywhere()], ..bounds };
-        let Ok(frozen) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
-        explored = frozen;
+    if scenario.lab() == LabKind::Etcd {
+        // An order takes seconds: drawn at random, the first orders already differ.
+        let bounds = Bounds { first: true, ..frozen };
+        let enough = |progress: &Progress| {
+            if progress.wall >= LONGEST_DRAWN { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        return Ok(explore(scenario, options, &bounds, &enough).await?.outcomes);
     }
+    let explored = explore(scenario, options, &bounds, &enough).await?;
+    if explored.outcomes.iter().any(|seen| seen.violates) {
+        return Ok(explored.outcomes);
+    }
+    // A variant that no order breaks may break if a client freezes for a while.
+    Ok(explore(scenario, options, &frozen, &enough).await?.outcomes)
+}
+
+/// Questions about orders of a variant, safe ones and others if it has both.
+async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, RunError> {
+    // Not every variant can be explored; another one serves as well.
+    let Ok(outcomes) = outcomes(scenario, options).await else { return Ok(Vec::new()) };
     // Fewer variants have orders that break something, so each contributes two of these, with different
     // outcomes.
     let pick = |violates: bool, most: usize| {
         let fits = |seen: &&OutcomeSeen| seen.violates == violates && seen.first.len() >= SHORTEST;
-        let mut seen: Vec<&OutcomeSeen> = explored.outcomes.iter().filter(fits).collect();
+        let mut seen: Vec<&OutcomeSeen> = outcomes.iter().filter(fits).collect();
         // Orders with faults come first in both kinds, so that a fault does not give the answer away.
         let is_plain =
             |seen: &OutcomeSeen| !seen.first.iter().any(|choice| matches!(choice, Choice::Inject(_)));
