@@ -33,30 +33,30 @@ fn drawn(picks: &[Pick], random: &mut SplitMix64) -> Option<Pick> {
     })
 }
 
-/// Draws up to `most` orders, always the same ones, until one breaks an invariant. Returns what that one breaks.
+/// Draws up to `most` orders, always the same ones, until one breaks an invariant or the search is stopped. Returns what
+/// that one breaks, and how those before it ended; `None` if none of them all breaks anything.
 pub(crate) fn first_breach<G: Explorer>(
     explorer: &mut G,
     most: u32,
     stopped: &impl Fn() -> bool,
 ) -> Result<Option<Found>, ExploreError> {
     let root = explorer.begin()?;
-    let mut random = SplitMix64::new(0);
+    let (mut random, mut found) = (SplitMix64::new(0), Found::default());
     for _ in 0..most {
         let (mut node, mut steps) = (root.clone(), Vec::new());
         while let Some(pick) = drawn(&explorer.picks(&node), &mut random) {
             if stopped() {
-                return Ok(None);
+                return Ok(Some(found));
             }
             let (next, touch) = explorer.take(&node, pick)?;
             steps.push((pick, Arc::new(touch)));
             node = next;
         }
         let ending = explorer.ending(&node)?;
+        found.take(&steps, 0, &ending, false);
+        // Nobody asks for what else is wrong with them.
+        found.stuck.clear();
         if !ending.broken.is_empty() {
-            let mut found = Found::default();
-            found.take(&steps, 0, &ending, false);
-            // Nobody asks for what else is wrong with it.
-            found.stuck.clear();
             return Ok(Some(found));
         }
     }

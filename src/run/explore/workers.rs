@@ -28,6 +28,9 @@ use crate::{
     text::both,
 };
 
+/// So few orders are never too many: a busy machine that stalled during the estimate must not refuse them.
+const FEW: f64 = 200.0;
+
 /// The number of subtrees for each worker: many, so that no worker waits long for another at the end.
 const PARTS: usize = 16;
 /// A subtree of fewer orders is not worth splitting off.
@@ -282,7 +285,7 @@ impl Work {
         // So far over the limit that no other descent could make up for it.
         let hopeless = |size: &search::Size| {
             let longest = self.bounds.longest.as_secs_f64() * HOPELESS;
-            size.taken > 0 && seconds(size, began.elapsed(), &self.bounds) > longest
+            size.taken > 0 && size.ends > FEW && seconds(size, began.elapsed(), &self.bounds) > longest
         };
         let size = search::estimate(explorer, prune, self.descents, draw, hopeless)?;
         affordable(&size, began.elapsed(), &self.bounds)?;
@@ -446,7 +449,7 @@ fn seconds(size: &search::Size, took: Duration, bounds: &Bounds) -> f64 {
 /// Fails if a search would take too long.
 fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<(), ExploreError> {
     let seconds = seconds(size, took, bounds);
-    if seconds <= bounds.longest.as_secs_f64() {
+    if size.ends <= FEW || seconds <= bounds.longest.as_secs_f64() {
         return Ok(());
     }
     Err(ExploreError::TooMany { orders: size.ends, rate: size.ends / seconds, seconds })
