@@ -67,7 +67,7 @@ impl Director {
         while !self.actors[turn.actor].is_ready()
             && let Some(until) = self.actors[turn.actor].waits_until()
         {
-            self.pass_until(self.first_end(until), &[], path).await?;
+            self.pass_on(self.first_end(until), &[turn.actor], path).await?;
         }
         Box::pin(self.await_notification(turn.actor, path)).await?;
         let but = match self.actors[turn.actor].state() {

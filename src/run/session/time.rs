@@ -127,19 +127,9 @@ impl Director {
     ) -> Result<(), RunError> {
         loop {
             self.move_ready(moving, path).await?;
-            let timer = self.next_timer().filter(|(_, due)| *due <= target);
-            let next = timer.map_or(target, |(_, due)| due);
-            if !self.run_clock_until(surely_after(next), Some(moving), path).await? {
-                continue;
+            if self.pass_on(target, moving, path).await? {
+                break;
             }
-            let Some((actor, _)) = timer else { break };
-            if self.actors[actor].waits_until().is_some() {
-                self.step_actors(path, |actors, output| actors[actor].wake(output))?;
-                self.settle_outside(path).await?;
-            } else {
-                self.settle_waits(path).await?;
-            }
-            self.recorder.publish();
         }
         if moving.is_empty() {
             return Ok(());
@@ -147,6 +137,30 @@ impl Director {
         // What the servers sent in this period is recorded in it, however late it arrives on a busy machine.
         self.settle(path).await?;
         self.move_ready(moving, path).await
+    }
+
+    /// Lets time pass until one of the `moving` actors can move, the next wait has ended, or until after `target`, whichever
+    /// comes first. Returns whether it is after `target`.
+    pub(crate) async fn pass_on(
+        &mut self,
+        target: LessonTime,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<bool, RunError> {
+        let timer = self.next_timer().filter(|(_, due)| *due <= target);
+        let next = timer.map_or(target, |(_, due)| due);
+        if !self.run_clock_until(surely_after(next), Some(moving), path).await? {
+            return Ok(false);
+        }
+        let Some((actor, _)) = timer else { return Ok(true) };
+        if self.actors[actor].waits_until().is_some() {
+            self.step_actors(path, |actors, output| actors[actor].wake(output))?;
+            self.settle_outside(path).await?;
+        } else {
+            self.settle_waits(path).await?;
+        }
+        self.recorder.publish();
+        Ok(false)
     }
 
     /// Lets time pass to the end of the next wait. A jump of the clock overshoots that end a little, and the
