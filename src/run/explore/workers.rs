@@ -481,6 +481,13 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
             return Err(ExploreError::NoClient { name: name.clone(), known: clients.join(", ") });
         }
         if let Some(name) = server.as_ref().filter(|name| !servers.contains(&name.as_str())) {
+            if let Failing::Skew(_) = how {
+                let known = servers.iter().chain(&clients).copied().collect::<Vec<_>>().join(", ");
+                return Err(ExploreError::Fault(both!(
+                    "`skew`: no server or client is called `{name}`; there are {known}",
+                    "`skew`：没有叫 `{name}` 的服务器或客户端；这里有 {known}"
+                )));
+            }
             return Err(ExploreError::NoServer { name: name.clone(), known: servers.join(", ") });
         }
         let meant = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|wanted| wanted == name);

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
+    lab::LinkState,
     lesson::{LabKind, Path, plan::AwaitPlan},
     log::ActorId,
     program::Output,
@@ -57,6 +58,9 @@ const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);
 
 /// How often an `await` is checked, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
+
+/// The longest jump while a message over a delayed link may be on its way.
+const AWAIT_STEP: Duration = Duration::from_millis(200);
 
 /// Returns a time that is after `time` for any server. Redis and ZooKeeper count whole milliseconds, and what
 /// ends in a millisecond lasts until that millisecond is over. For "3 s later" to be after a lease of 3 s,
@@ -242,6 +246,14 @@ impl Director {
         left <= self.leap && self.clock.now() + left <= LEAPS_END && all_run && asked
     }
 
+    /// Whether an actor waits for a notification that may come over a delayed link: when it is in the link, and when the
+    /// client has it, is not known.
+    fn awaits_delayed_message(&self) -> bool {
+        let mut links = self.harness.lab.link_states();
+        links.any(|(_, state)| matches!(state, LinkState::Delayed(..)))
+            && self.actors.ids().any(|actor| self.is_taking(actor))
+    }
+
     /// Lets the clock run or jump to a time, and handles what arrives meanwhile.
     pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), RunError> {
         self.run_clock_until(target, None, path).await.map(drop)
@@ -297,7 +309,11 @@ impl Director {
             reported = Some(tempo);
             let speed = match tempo {
                 Tempo::Jump if self.limits.jump || self.leaps(left) => {
-                    self.clock.jump(left)?;
+                    let is_awaited = self.awaits_delayed_message();
+                    self.clock.jump(if is_awaited { left.min(AWAIT_STEP) } else { left })?;
+                    if is_awaited {
+                        self.receive_reports(path).await?;
+                    }
                     continue;
                 }
                 Tempo::Jump => self.throttle.speed(f64::INFINITY, self.limits.fastest),

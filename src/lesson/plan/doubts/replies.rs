@@ -82,12 +82,13 @@ pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeS
             _ => false,
         };
         never.then(|| {
-            let known = known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let known = known.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let (or, others) = (known.join(" or "), known.join(" 或 "));
             (
                 both!(
-                    "`{left}` is what the script returns, which is one of {known}: comparing it with {right} has the same \
-                     result in every run",
-                    "`{left}` 是脚本的返回值，只会是 {known} 之一，和 {right} 比较的结果永远一样"
+                    "`{left}` is what the script returns, {or} or nothing: comparing it with {right} has the same result in \
+                     every run",
+                    "`{left}` 是脚本的返回值，只会是 {others} 或空，和 {right} 比较的结果永远一样"
                 ),
                 both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
             )
