@@ -147,7 +147,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("lab: zookeeper\n", "lab: zookeper\n", "lab: zookeper", "did you mean `zookeeper`?", "是不是 `zookeeper`？"),
         ("settings: { session_timeout: 6s }", "settings: { session_timeout: 6 }", "settings: { session_timeout: 6 }", "give from 1s to 60s", "请写 1s 到 60s 之间的时间"),
         ("settings: { session_timeout: 6s }", "settings: { session_timeout: 6s, isolation: serializable }", "settings: { session_timeout: 6s, isolation: serializable }", "leave it out, or choose another `lab`", "请去掉它，或者换一个 `lab`"),
-        ("metrics: [zk_packets_sent]", "metrics: zk_packets_sent", "metrics: zk_packets_sent", "such as `metrics: [node_changed_count]`", "例如 `metrics: [node_changed_count]`"),
+        ("metrics: [zk_packets_sent]", "metrics: zk_packets_sent", "metrics: zk_packets_sent", "such as `metrics: [zk_packets_sent]`", "例如 `metrics: [zk_packets_sent]`"),
         ("  - zk: create /gate\n", "  - zk: create gate\n", "- zk: create gate", "write `create [-e] [-s] [-c] [-t TTL] PATH [DATA]`", "请写"),
         ("  - zk: create /gate\n  - zk: create /gate/open yes", "  - zk: create /gate/open yes\n  - zk: create /gate", "- zk: create /gate/open yes", "write `- zk: create /gate` before it", "请在前面写 `- zk: create /gate`"),
         ("create -e -s /gate/visitor- ${self}", "create -es /gate/visitor- ${self}", "- enter: { zk: \"create -es /gate/visitor- ${self}\" }", "write `create [-e] [-s] [-c] [-t TTL] PATH [DATA]`", "请写"),
