@@ -39,7 +39,7 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "N", value_parser = moves)]
     moves: Option<usize>,
     /// A fault that orders may have, at any point: `crash`, `freeze`, `lost-reply`, also of one client only, such as
-    /// `freeze:A`; `cut` or `cut:A->redis`; `restart` or `restart:redis`; `skew:redis=30s`. May be given several times
+    /// `freeze:A`; `cut` or `cut:A->redis`; `restart` or `restart:redis`; `skew:redis=30s` or `skew:A=30s`. May be given several times
     #[arg(long, value_name = "FAULT", value_parser = fault)]
     fault: Vec<MayFail>,
     /// How many faults one order may have, at most 4

@@ -21,7 +21,7 @@ pub struct Explore {
     pub moves: Option<usize>,
     /// The faults that orders may contain, at any point: `crash`, `freeze`, `lost-reply`, or of one client only
     /// `freeze:A`; `cut`, a link that is cut, or only `cut:A->redis3`; `restart`, a server that is killed and started
-    /// again, or only `restart:redis3`; `skew:redis3=30s`, a server whose clock is set ahead.
+    /// again, or only `restart:redis3`; `skew:redis3=30s`, a server whose clock is set ahead, or `skew:A=30s`, a client.
     #[serde(default)]
     pub faults: Vec<MayFail>,
     /// Faults that this variant does not withstand: with each of them alone, some order breaks an invariant.
@@ -128,7 +128,7 @@ pub enum Failing {
     Cut,
     /// A server is killed and started again.
     Restart,
-    /// A server's clock is set ahead by this many milliseconds.
+    /// The clock of a server or a client is set ahead by this many milliseconds.
     Skew(i64),
 }
 
@@ -136,6 +136,19 @@ impl Failing {
     /// The fault on any client, server or link.
     pub fn anywhere(self) -> MayFail {
         MayFail { how: self, client: None, server: None }
+    }
+}
+
+impl MayFail {
+    /// The fault in a lesson with these clients: `skew:A=30s` is written like `skew:redis=30s`, and hits a client.
+    pub(crate) fn among<'c>(&self, mut clients: impl Iterator<Item = &'c str>) -> Self {
+        let Self { how, client, server } = self.clone();
+        match (how, server) {
+            (Failing::Skew(_), Some(name)) if clients.any(|known| known == name) => {
+                Self { how, client: Some(name), server: None }
+            }
+            (_, server) => Self { how, client, server },
+        }
     }
 }
 
@@ -197,9 +210,9 @@ impl TryFrom<String> for MayFail {
         read.ok_or_else(|| {
             marked(&both!(
                 "`{word}` cannot be explored: `crash`, `freeze`, `lost-reply`, of one client `freeze:A`, `cut` or \
-                 `cut:A->redis`, `restart` or `restart:redis`, `skew:redis=30s`",
+                 `cut:A->redis`, `restart` or `restart:redis`, `skew:redis=30s` or `skew:A=30s`",
                 "`{word}` 不能放进顺序探索：可以写 `crash`、`freeze`、`lost-reply`，只针对一个客户端就写 `freeze:A`；还可以写 \
-                 `cut` 或 `cut:A->redis`、`restart` 或 `restart:redis`、`skew:redis=30s`"
+                 `cut` 或 `cut:A->redis`、`restart` 或 `restart:redis`、`skew:redis=30s` 或 `skew:A=30s`"
             ))
         })
     }
@@ -231,5 +244,7 @@ mod tests {
         for wrong in ["freez", "skew", "skew:redis3", "skew:redis3=soon"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+        let skewed = own(Failing::Skew(-30_000), Some("A"), None);
+        assert_eq!(read("skew:A=-30s").map(|fault| fault.among(["A"].into_iter())), Ok(skewed));
     }
 }

@@ -305,7 +305,12 @@ impl Facts {
         let after = last(step.end);
         self.note(|| after);
         let grown = last(step.start).zip(after).map(|(before, after)| value(after) - value(before));
-        grown.map(Value::from).ok_or_else(|| wrong(format!("`{reference}` never moved")))
+        let first = || {
+            wrong(format!(
+                "`{metric}` is read after each step, and there is none before `{reference}`: ask of a later move"
+            ))
+        };
+        grown.map(Value::from).ok_or_else(first)
     }
 }
 

@@ -424,3 +424,27 @@ fn on_five_masters_what_is_left_out_is_counted_exactly_too() {
     assert!(pruned["interleavings"].as_u64() < Some(20), "{pruned}");
     assert_eq!(all["violations"], 0, "{all}");
 }
+
+/// The holder believes its own clock, and writes once more if that is behind.
+const CHECKS_ITS_CLOCK: &str = "
+    - take: { redis: \"SET lock ${token} NX PX 3000\", until: reply == 'OK', every: 1s }
+    - let: { began: now }
+    - look: { redis: GET lock }
+    - work: 4s
+    - if: now - began < 3000
+      then: [write: { redis: \"SET store ${self}\" }]";
+
+#[test]
+fn the_clock_of_a_client_may_be_wrong() {
+    let text = lesson(&["A", "B"], CHECKS_ITS_CLOCK);
+    let args = |ahead: &'static str| ["--moves", "9", "--never", "exists('store')", "--fault", ahead];
+    let (ahead, _) = both(&text, &args("skew:A=5s"));
+    assert_eq!(ahead["violations"], 0, "{ahead}");
+    let (behind, _) = both(&text, &args("skew:A=-5s"));
+    assert!(behind["violations"].as_u64() > Some(0), "{behind}");
+    let shortest = behind["shortest"].as_array().expect("an order");
+    assert!(shortest.contains(&"skew A".into()) && shortest.contains(&"A.write".into()), "{behind}");
+    let unknown = explored(&text, &["--fault", "skew:C=5s"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.err);
+    assert!(unknown.err.contains("there are redis, A, B"), "{}", unknown.err);
+}

@@ -133,3 +133,40 @@ fn messages_are_raced_and_explored() {
     assert_eq!(tried, all["interleavings"].as_u64());
     place.assert_nothing_left();
 }
+
+/// What comes over a delayed link ends the wait, and the rest of `within` does not pass.
+#[test]
+fn a_wait_ends_when_its_message_comes() {
+    let place = Place::new();
+    let lesson = format!(
+        "{HEAD}lab: redis
+clients:
+  A: {{ runs: teller }}
+  B: {{ runs: listener }}
+programs:
+  teller:
+    - tell: {{ redis: PUBLISH freed now }}
+  listener:
+    - listen: {{ redis: SUBSCRIBE freed }}
+    - wake: {{ take: {{ from: freed, within: 30s }} }}
+    - work: 1s
+    - note: {{ redis: SET woken 1 }}
+story:
+  - move: B.listen
+  - delay: {{ link: B->redis, by: 2s, way: replies }}
+  - move: [A.tell, B.wake, B.note]
+  - pass: 3s
+variants:
+  tried:
+    title: {{ en: Tried, zh: 试 }}
+    expect: shown
+    lesson: {{ en: Tried, zh: 试 }}
+    claims:
+      - B.wake.what == 'now'
+      - at('B.wake') >= 2000 and at('B.note') < 8000
+"
+    );
+    place.write("tried.yaml", lesson);
+    let answer = place.run(&["run", "tried.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+}

@@ -716,7 +716,7 @@ const IN_FILES: &[Change] = &[
     ("-u m1/stock.lock", "-x m1/stock.lock", "-x m1", "`-u FILE`", "`-u 文件`"),
     ("  - send: B.lock", "  - move: B.lock", "move: B.lock", "waits here for what A holds", "要等 A 释放"),
     ("  - send: B.lock\n", "  - move: B.lock\n", "move: B.lock", "waits here for what A holds", "要等 A 释放"),
-    ("    lesson: { en: One after", "    explore: { expect: none, faults: [lost-reply] }\n    lesson: { en: One after", "lost-reply", "only `crash` and `freeze`", "只能是 `crash` 和 `freeze`"),
+    ("    lesson: { en: One after", "    explore: { expect: none, faults: [lost-reply] }\n    lesson: { en: One after", "lost-reply", "only `crash`, `freeze` and", "只能是 `crash`、`freeze` 和"),
     ("flock: \"m1/stock.lock\" }", "flock: \"-n m1/stock.lock\", until: reply == 'OK', every: 1s }", "-n m1", "allow: [EWOULDBLOCK]", "allow: [EWOULDBLOCK]"),
 ];
 

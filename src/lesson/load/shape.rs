@@ -96,7 +96,7 @@ const EXAMPLES: &[&str] = &[
     "params: { lease: 3s }",
     "setup: [{ redis: SET stock 10 }]",
     "scripts: { take: \"return redis.call('DECR', KEYS[1])\" }",
-    "metrics: [node_changed_count]",
+    "metrics: [zk_packets_sent]",
     "clients: { A: { runs: worker } }",
     "named_threads: { worker: work, watchdog: renew }",
     "processes: 3",

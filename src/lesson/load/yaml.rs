@@ -193,10 +193,14 @@ pub(super) fn explain(
         None => OTHER,
     };
     if is_flow && let Some((at, full, ascii)) = full_width(line(place)) {
-        let message = both!(
-            "`{full}` is full-width, and plain text for YAML",
-            "`{full}` 是全角标点，YAML 只当它是文字"
-        );
+        let message = if full == '“' {
+            both!(
+                "`{full}` is no quote for YAML, but plain text",
+                "`{full}` 不是 YAML 的引号，YAML 只当它是文字"
+            )
+        } else {
+            both!("`{full}` is full-width, and plain text for YAML", "`{full}` 是全角标点，YAML 只当它是文字")
+        };
         let help =
             both!("write ASCII punctuation: `{ascii}` for `{full}`", "请用半角标点：`{full}` 改成 `{ascii}`");
         return (place.map(|(line, _)| (line, at + 1)), message, help);
@@ -214,6 +218,11 @@ fn full_width(line: &str) -> Option<(usize, char, char)> {
         match c {
             '，' if key_after() => Some((column, c, ',')),
             '：' if key_before() => Some((column, c, ':')),
+            // A text that needs quotes, and has others.
+            '“' if before.trim_end().ends_with(':') => {
+                let inside = after.split(['”', '"']).next().unwrap_or_default();
+                inside.contains([',', ':', '{', '[']).then_some((column, c, '"'))
+            }
             '｛' => Some((column, c, '{')),
             '｝' => Some((column, c, '}')),
             _ => None,

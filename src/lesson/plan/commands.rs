@@ -122,8 +122,8 @@ const REFUSED: &[(&[&str], Words, Words)] = &[
         ],
         Words::new("it joins servers, which is the lab's to do", "它会把服务器连在一起，那是 lab 的事"),
         Words::new(
-            "`lab: sentinel` and `lab: cluster` have replicas; `kill: master` in the story makes one take over",
-            "`lab: sentinel` 和 `lab: cluster` 有从节点；在剧情里写 `kill: master` 就会让从节点接替",
+            "`lab: sentinel` and `lab: cluster` have replicas; `kill: node1` in the story makes one take over",
+            "`lab: sentinel` 和 `lab: cluster` 有从节点；在剧情里写 `kill: node1` 就会让从节点接替",
         ),
     ),
     (

@@ -11,6 +11,7 @@ use super::{
         model::Params,
     },
     commands,
+    doubts::Kind,
     program::BUILTINS,
 };
 use crate::text::both;
@@ -123,6 +124,12 @@ impl Constants {
             self.text(word).filter(|(_, from)| from.is_disjoint(&self.changed)).map(|(text, _)| text)
         };
         commands::check_form(&words.iter().map(stays).collect::<Vec<_>>(), path)
+    }
+
+    /// Whether a name stands for a number or a text; `None` if that is known only at run time.
+    pub(crate) fn kind_of(&self, name: &str) -> Option<Kind> {
+        let known = self.values.get(name).filter(|known| self.stay(&known.from))?;
+        Kind::of_value(&known.value)
     }
 
     /// The text that a name stands for, if the program never changes it.

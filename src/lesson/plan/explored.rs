@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Explore, ExploreExpect, Failing, LabKind, MOST_FAULTS, MOST_MOVES,
+        Explore, ExploreExpect, Failing, LabKind, MOST_FAULTS, MOST_MOVES, MayFail,
         error::{Mistake, Path},
     },
     ClientPlan, Scenario,
@@ -118,7 +118,8 @@ pub(crate) fn check_wanted(
     }
     let named = [("faults", &explore.faults), ("broken_by", &explore.broken_by)];
     let named = named.into_iter().flat_map(|(key, faults)| {
-        faults.iter().enumerate().map(move |(n, fault)| (path.key(key).index(n), fault))
+        let among = |fault: &MayFail| fault.among(clients.iter().map(|client| client.name.as_str()));
+        faults.iter().enumerate().map(move |(n, fault)| (path.key(key).index(n), among(fault)))
     });
     for (at, fault) in named {
         let known = clients.iter().map(|client| client.name.as_str());
@@ -127,19 +128,28 @@ pub(crate) fn check_wanted(
         }
         let known = lab.servers().iter().copied();
         if let Some(name) = fault.server.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
-            return Err(Mistake::unknown(&at, both!("server", "服务器"), name, known));
+            let names = known.chain(clients.iter().map(|client| client.name.as_str()));
+            return Err(match fault.how {
+                Failing::Skew(_) => {
+                    Mistake::unknown(&at, both!("server or client", "服务器或客户端"), name, names)
+                }
+                _ => Mistake::unknown(&at, both!("server", "服务器"), name, lab.servers().iter().copied()),
+            });
         }
-        if matches!(fault.how, Failing::Crash | Failing::Freeze) {
-            continue;
+        let is_external = clients.iter().any(|client| client.exec.is_some());
+        match fault.how {
+            Failing::Crash | Failing::Freeze => continue,
+            Failing::Skew(_) if fault.client.is_some() && !is_external => continue,
+            _ => {}
         }
         if !lab.can_be_restored() {
             let message = both!(
-                "no order on these servers may have this fault: only `crash` and `freeze`",
-                "这种服务器上的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+                "no order on these servers may have this fault: only `crash`, `freeze` and the `skew` of a client",
+                "这种服务器上的顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"
             );
             return Err(Mistake::new(&at, message));
         }
-        if clients.iter().any(|client| client.exec.is_some()) {
+        if is_external {
             let message = both!(
                 "no order of a client with `exec` may have this fault: only `crash` and `freeze`",
                 "有客户端写了 `exec`，这样的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
@@ -165,12 +175,19 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let Some(explore) = scenario.variant().explore.as_ref().filter(|_| scenario.needs_processes()) else {
         return Ok(());
     };
-    let needs_in_process = |fault: &Failing| !matches!(fault, Failing::Crash | Failing::Freeze);
-    let Some(n) = explore.faults.iter().position(|fault| needs_in_process(&fault.how)) else { return Ok(()) };
+    let is_client = |fault: &MayFail| {
+        fault.among(scenario.clients.iter().map(|client| client.name.as_str())).client.is_some()
+    };
+    let needs_in_process = |fault: &MayFail| match fault.how {
+        Failing::Crash | Failing::Freeze => false,
+        Failing::Skew(_) => !is_client(fault),
+        _ => true,
+    };
+    let Some(n) = explore.faults.iter().position(needs_in_process) else { return Ok(()) };
     let at = Path::root().key("variants").key(&scenario.variant).key("explore").key("faults").index(n);
     let message = both!(
-        "no order may have this fault here: only `crash` and `freeze`",
-        "这里的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+        "no order may have this fault here: only `crash`, `freeze` and the `skew` of a client",
+        "这里的顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"
     );
     Err(Mistake::new(&at, message).help(both!(
         "the others are for programs of Redis commands that wait neither in their server nor for a notification, a file or a mutex",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{duration::parse_millis, error::Mistake},
-    Act, PassPlan, PlannedMove, PlannedVerb, Scenario, StoryLine,
+    Act, PassPlan, PlannedCall, PlannedMove, PlannedVerb, Scenario, StoryLine,
     program::{Instruction, PlannedOperation},
 };
 use crate::{
@@ -17,6 +17,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         return Ok(());
     }
     check_named(scenario)?;
+    check_used(scenario)?;
     let mut granted = BTreeMap::new();
     for line in &scenario.story {
         let moves = match &line.act {
@@ -97,6 +98,37 @@ fn check_granted(
         _ => {}
     }
     Ok(())
+}
+
+/// Reports a lease when no command puts any key on one.
+fn check_used(scenario: &Scenario) -> Result<(), Mistake> {
+    if scenario.loaded.lesson.kata.is_some() {
+        return Ok(());
+    }
+    let operations = || {
+        scenario.actors.iter().flat_map(|plan| &plan.program.instructions).filter_map(|instruction| {
+            let Instruction::Operate(operation) = instruction else { return None };
+            let PlannedVerb::Call(call) = &operation.verb else { return None };
+            Some((call, operation.path.as_ref())).filter(|_| call.product() == Product::Etcd)
+        })
+    };
+    let writes = |name: &str| matches!(name, "put" | "create");
+    let setup = scenario.setup.iter().filter_map(|line| match &line.verb {
+        PlannedVerb::Call(call) => Some(call),
+        _ => None,
+    });
+    let is_used = |call: &PlannedCall| writes(call.name()) && call.operands("LEASE").next().is_some();
+    if setup.chain(operations().map(|(call, _)| call)).any(is_used) {
+        return Ok(());
+    }
+    let keys_are_written = operations().any(|(call, _)| writes(call.name()));
+    let granted = operations().find(|(call, path)| call.name() == "grant" && path.is_some());
+    let Some((_, Some(path))) = granted.filter(|_| keys_are_written) else { return Ok(()) };
+    let message = both!("no command puts a key on this lease", "没有命令把键放到这个租约上");
+    Err(Mistake::new(&path.key("etcd"), message).help(both!(
+        "the lease is the last word: `create KEY VALUE LEASE`, or `put KEY VALUE LEASE`",
+        "租约写在最后：`create KEY VALUE LEASE` 或 `put KEY VALUE LEASE`"
+    )))
 }
 
 /// Reports an etcd lease id that no `grant` creates.

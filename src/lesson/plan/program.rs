@@ -226,7 +226,7 @@ impl Program {
         over != to
     }
 
-    fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {
         self.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => Some(operation),
             _ => None,
@@ -251,6 +251,12 @@ impl Program {
         let mut named = self.operations().filter(|operation| operation.label == label).peekable();
         if named.peek().is_some() && named.all(|operation| items::lists_names(&operation.verb)) {
             return Some(Answer::Name);
+        }
+        let mut parts = self.operations().filter(|operation| operation.label == label);
+        if let Some(first) = parts.next()
+            && let Some(answer) = items::of_part(&first.verb, index)
+        {
+            return parts.all(|other| items::of_part(&other.verb, index) == Some(answer)).then_some(answer);
         }
         *self.queued_for(label)?.get(index)?
     }

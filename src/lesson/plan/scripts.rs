@@ -136,7 +136,7 @@ pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
 /// The command to which a script passes an argument as a number.
 pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
     words_before_argument(source, n).find_map(|words| match &words[..] {
-        [name, _] => ["EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "INCRBY", "DECRBY"]
+        [name, _] => ["EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "INCRBY", "DECRBY", "ZADD"]
             .contains(&name.as_str())
             .then(|| name.clone()),
         [name, _, _] if name == "HINCRBY" => Some(name.clone()),

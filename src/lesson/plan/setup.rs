@@ -65,10 +65,14 @@ pub(crate) fn server_of(
     let name = product.traits().name;
     if !lab.has(product) {
         let message = both!("no server of this lab is {name}", "这个 lab 里没有 {name} 服务器");
+        let is_alone = |kind: &LabKind| kind.product() == product && kind.servers().len() == 1;
+        let wanted = LabKind::ALL.into_iter().find(is_alone);
+        let word = |kind: &LabKind| serde_json::to_value(kind).ok()?.as_str().map(str::to_owned);
+        let whole = lab.parts().iter().chain(&wanted).filter_map(word).collect::<Vec<_>>().join(", ");
         return Err(Mistake::new(path, message).help(both!(
-            "put such a server into the lab, as in `lab: [redis, mariadb]`, or give a variant with a lab of its own \
-             programs and a `setup:` of its own",
-            "请把这样的服务器放进 lab，例如 `lab: [redis, mariadb]`；有自己 lab 的方案，要有自己的程序和 `setup:`"
+            "put such a server into the lab: `lab: [{whole}]`, or give a variant with a lab of its own programs and a \
+             `setup:` of its own",
+            "请把这样的服务器放进 lab：`lab: [{whole}]`；有自己 lab 的方案，要有自己的程序和 `setup:`"
         )));
     }
     match on {

@@ -140,7 +140,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
 }
 
 /// Resolves a key that is a parameter to the value that the program or recipe gets, with the path of that value.
-fn resolve_key(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
+pub(super) fn resolve_key(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
     let names = key.names();
     let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
     let (Some(((with, path), outer)), Some(name)) = (frames.split_last(), alone) else {
@@ -592,7 +592,7 @@ pub(super) fn is_whole(source: &str, key: &str) -> bool {
         let call = format!("value({quote}{key}{quote})");
         source.match_indices(&call).any(|(at, _)| {
             let (before, after) = (source[..at].trim_end(), source[at + call.len()..].trim_start());
-            let is_compared = ["==", "!=", "<", ">", "|"].iter().any(|sign| after.starts_with(sign));
+            let is_compared = ["==", "!=", "<", ">", "|", "["].iter().any(|sign| after.starts_with(sign));
             let asks_for_any =
                 ["== none", "!= none", "|default"].iter().any(|asked| after.starts_with(asked));
             (is_compared && !asks_for_any) || (before.ends_with(" in") && !after.starts_with('.'))

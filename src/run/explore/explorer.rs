@@ -37,6 +37,8 @@ pub enum Pick {
     Restart(usize),
     /// The clock of a server is set ahead by this many milliseconds.
     Skew(usize, i64),
+    /// The clock of the client with this index is set ahead by this many milliseconds.
+    SkewClient(usize, i64),
 }
 
 impl Pick {
@@ -86,6 +88,7 @@ impl Pick {
                 vec![Fault::KillServer { server: server(n) }, Fault::RestartServer { server: server(n) }]
             }
             Self::Skew(n, ahead_ms) => vec![Fault::Skew { server: server(n), ahead_ms }],
+            Self::SkewClient(n, ahead_ms) => vec![Fault::SkewClient { client: client(n), ahead_ms }],
         };
         faults.into_iter().map(Choice::Inject).collect()
     }

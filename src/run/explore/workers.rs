@@ -74,13 +74,13 @@ pub(crate) async fn run(
     let options = &LabOptions { controlled_only: true, ..options.clone() };
     let rules = rules(scenario, bounds)?;
     if scenario.needs_processes() || !bounds.in_process {
-        if rules.need_restorable_servers() {
+        if rules.need_restorable_servers() || scenario.is_attached() && !rules.skew_client.is_empty() {
             return Err(ExploreError::Fault(both!(
-                "an order may have no fault but `crash` and `freeze` where it is carried out with client processes: on other \
-                 servers than Redis, with operations that wait inside their server, and with clients that are programs of \
-                 their own (`exec`)",
-                "需要客户端进程来执行的顺序（非 Redis 的服务器、会在服务器内部等待的操作，或者客户端是外部程序，即写了 `exec`），其中的故障\
-                 只能是 `crash` 和 `freeze`"
+                "an order may have no fault but `crash`, `freeze` and the `skew` of a client where it is carried out with \
+                 client processes: on other servers than Redis, and with operations that wait inside their server; with \
+                 clients that are programs of their own (`exec`) only `crash` and `freeze`",
+                "需要客户端进程来执行的顺序（非 Redis 的服务器，或者会在服务器内部等待的操作），其中的故障只能是 `crash`、`freeze` 和客户端的 \
+                 `skew`；客户端是外部程序（写了 `exec`）时只能是 `crash` 和 `freeze`"
             )));
         }
         // One lab with client processes is many processes already.
@@ -478,11 +478,19 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
         slow: bounds.slow,
         ..Rules::default()
     };
-    for MayFail { how, client, server } in &bounds.faults {
+    for fault in &bounds.faults {
+        let MayFail { how, client, server } = &fault.among(clients.iter().copied());
         if let Some(name) = client.as_ref().filter(|name| !clients.contains(&name.as_str())) {
             return Err(ExploreError::NoClient { name: name.clone(), known: clients.join(", ") });
         }
         if let Some(name) = server.as_ref().filter(|name| !servers.contains(&name.as_str())) {
+            if let Failing::Skew(_) = how {
+                let known = servers.iter().chain(&clients).copied().collect::<Vec<_>>().join(", ");
+                return Err(ExploreError::Fault(both!(
+                    "`skew`: no server or client is called `{name}`; there are {known}",
+                    "`skew`：没有叫 `{name}` 的服务器或客户端；这里有 {known}"
+                )));
+            }
             return Err(ExploreError::NoServer { name: name.clone(), known: servers.join(", ") });
         }
         let meant = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|wanted| wanted == name);
@@ -498,6 +506,9 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
                     .extend(of_servers.flat_map(|server| all.iter().map(move |client| (*client, server))));
             }
             Failing::Restart => rules.restart.extend(of_servers),
+            Failing::Skew(ahead) if client.is_some() => {
+                rules.skew_client.extend(all.into_iter().map(|client| (client, *ahead)));
+            }
             Failing::Skew(ahead) => rules.skew.extend(of_servers.map(|server| (server, *ahead))),
         }
     }
@@ -508,8 +519,10 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
     }
     rules.cut.sort_unstable();
     rules.cut.dedup();
-    rules.skew.sort_unstable();
-    rules.skew.dedup();
+    for skewed in [&mut rules.skew, &mut rules.skew_client] {
+        skewed.sort_unstable();
+        skewed.dedup();
+    }
     if !rules.restart.is_empty() && setup_changes_the_server(scenario) {
         return Err(ExploreError::Fault(both!(
             "`restart`: `setup` changes the server itself, and what it changed would not be there any more",

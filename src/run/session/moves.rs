@@ -67,7 +67,11 @@ impl Director {
         while !self.actors[turn.actor].is_ready()
             && let Some(until) = self.actors[turn.actor].waits_until()
         {
-            self.pass_until(self.first_end(until), &[], path).await?;
+            // What a server has sent may be on its way, and would come too late after a jump.
+            if self.is_taking(turn.actor) {
+                self.settle(path).await?;
+            }
+            self.pass_on(self.first_end(until), &[turn.actor], path).await?;
         }
         Box::pin(self.await_notification(turn.actor, path)).await?;
         let but = match self.actors[turn.actor].state() {
@@ -134,7 +138,7 @@ impl Director {
     /// If the actor takes a notification, waits for one that the servers already owe it: it is on its way, or comes as
     /// soon as the client, whose server has died, is connected to another one.
     async fn await_notification(&mut self, actor: ActorId, path: &Path) -> Result<(), RunError> {
-        while matches!(self.actors[actor].state(), State::Taking { .. }) {
+        while self.is_taking(actor) {
             self.settle(path).await?;
             let server = self.harness.server_of(actor, None).to_owned();
             if !self.is_suspended(actor) || !self.harness.reachable(actor, &server) {
@@ -418,6 +422,11 @@ impl Director {
     fn first_end(&self, until: LessonTime) -> LessonTime {
         let first = self.next_timer().filter(|_| self.scenario.is_attached());
         first.map_or(until, |(_, due)| due.min(until))
+    }
+
+    /// Whether an actor waits for a notification.
+    pub(crate) fn is_taking(&self, actor: ActorId) -> bool {
+        matches!(self.actors[actor].state(), State::Taking { .. })
     }
 
     /// Whether an actor is ready for an operation and its process is not frozen.

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
+    lab::LinkState,
     lesson::{LabKind, Path, plan::AwaitPlan},
     log::ActorId,
     program::Output,
@@ -57,6 +58,9 @@ const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);
 
 /// How often an `await` is checked, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
+
+/// The longest jump while a message over a delayed link may be on its way.
+const AWAIT_STEP: Duration = Duration::from_millis(200);
 
 /// Returns a time that is after `time` for any server. Redis and ZooKeeper count whole milliseconds, and what
 /// ends in a millisecond lasts until that millisecond is over. For "3 s later" to be after a lease of 3 s,
@@ -127,19 +131,9 @@ impl Director {
     ) -> Result<(), RunError> {
         loop {
             self.move_ready(moving, path).await?;
-            let timer = self.next_timer().filter(|(_, due)| *due <= target);
-            let next = timer.map_or(target, |(_, due)| due);
-            if !self.run_clock_until(surely_after(next), Some(moving), path).await? {
-                continue;
+            if self.pass_on(target, moving, path).await? {
+                break;
             }
-            let Some((actor, _)) = timer else { break };
-            if self.actors[actor].waits_until().is_some() {
-                self.step_actors(path, |actors, output| actors[actor].wake(output))?;
-                self.settle_outside(path).await?;
-            } else {
-                self.settle_waits(path).await?;
-            }
-            self.recorder.publish();
         }
         if moving.is_empty() {
             return Ok(());
@@ -147,6 +141,30 @@ impl Director {
         // What the servers sent in this period is recorded in it, however late it arrives on a busy machine.
         self.settle(path).await?;
         self.move_ready(moving, path).await
+    }
+
+    /// Lets time pass until one of the `moving` actors can move, the next wait has ended, or until after `target`, whichever
+    /// comes first. Returns whether it is after `target`.
+    pub(crate) async fn pass_on(
+        &mut self,
+        target: LessonTime,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<bool, RunError> {
+        let timer = self.next_timer().filter(|(_, due)| *due <= target);
+        let next = timer.map_or(target, |(_, due)| due);
+        if !self.run_clock_until(surely_after(next), Some(moving), path).await? {
+            return Ok(false);
+        }
+        let Some((actor, _)) = timer else { return Ok(true) };
+        if self.actors[actor].waits_until().is_some() {
+            self.step_actors(path, |actors, output| actors[actor].wake(output))?;
+            self.settle_outside(path).await?;
+        } else {
+            self.settle_waits(path).await?;
+        }
+        self.recorder.publish();
+        Ok(false)
     }
 
     /// Lets time pass to the end of the next wait. A jump of the clock overshoots that end a little, and the
@@ -228,6 +246,14 @@ impl Director {
         left <= self.leap && self.clock.now() + left <= LEAPS_END && all_run && asked
     }
 
+    /// Whether an actor waits for a notification that may come over a delayed link: when it is in the link, and when the
+    /// client has it, is not known.
+    fn awaits_delayed_message(&self) -> bool {
+        let mut links = self.harness.lab.link_states();
+        links.any(|(_, state)| matches!(state, LinkState::Delayed(..)))
+            && self.actors.ids().any(|actor| self.is_taking(actor))
+    }
+
     /// Lets the clock run or jump to a time, and handles what arrives meanwhile.
     pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), RunError> {
         self.run_clock_until(target, None, path).await.map(drop)
@@ -283,7 +309,11 @@ impl Director {
             reported = Some(tempo);
             let speed = match tempo {
                 Tempo::Jump if self.limits.jump || self.leaps(left) => {
-                    self.clock.jump(left)?;
+                    let is_awaited = self.awaits_delayed_message();
+                    self.clock.jump(if is_awaited { left.min(AWAIT_STEP) } else { left })?;
+                    if is_awaited {
+                        self.receive_reports(path).await?;
+                    }
                     continue;
                 }
                 Tempo::Jump => self.throttle.speed(f64::INFINITY, self.limits.fastest),

@@ -1,8 +1,12 @@
 //! Checks for replies and error codes that a program asks for and never gets.
 
 use super::{
-    super::{doubts::Answer, program::Instruction},
+    super::{
+        doubts::Answer,
+        program::{Instruction, PlannedVerb},
+    },
     Draft,
+    replies::Own,
 };
 use crate::{
     lesson::{
@@ -94,8 +98,11 @@ impl Draft<'_> {
     }
 
     /// The doubt about a test for nil on the reply of a command that always answers.
-    pub(super) fn nil_doubt(&self, source: &str) -> Option<(Text, Text)> {
-        joined(source).into_iter().find_map(|part| {
+    pub(super) fn nil_doubt(&self, source: &str, own: Option<Own<'_>>) -> Option<(Text, Text)> {
+        let parts = joined(source);
+        // Beside another condition a superfluous one does no harm.
+        let is_whole = parts.len() == 1;
+        parts.into_iter().find_map(|part| {
             let part = part.trim();
             let asked = [" is none", " is not none", " == none", " != none"];
             let label = asked.iter().find_map(|asked| part.strip_suffix(asked))?.trim();
@@ -107,10 +114,31 @@ impl Draft<'_> {
                     _ => None,
                 });
             let is_told = |code: &String| self.compiler.reads_lost && code == "Lost";
+            if let Some(own) = own.filter(|own| own.is_meant(label)) {
+                return Answer::nil_doubt(own.verb, label).filter(|_| own.allow.iter().all(is_told));
+            }
+            if let Some((take, field)) = label.rsplit_once('.')
+                && self.program.answer_of(take).is_some_and(Answer::is_notification)
+                && !self.is_set(take)
+                && is_whole
+            {
+                return Some((
+                    both!(
+                        "a notification always has its `{field}`: `{label}` is never `none`",
+                        "通知里总有 `{field}`：`{label}` 不会是 `none`"
+                    ),
+                    both!(
+                        "where nothing came in time: `{take} is none`",
+                        "没有等到通知时请写 `{take} is none`"
+                    ),
+                ));
+            }
             let operation =
                 named.next().filter(|known| known.allow.iter().all(is_told) && known.until.is_none())?;
             let alone = label == "reply" || named.next().is_none();
-            Answer::nil_doubt(&operation.verb, label).filter(|_| alone && !self.is_set(label))
+            let is_call = matches!(&operation.verb, PlannedVerb::Call(call) if call.name() != "watch");
+            let is_doubtful = alone && !self.is_set(label) && (is_whole || !is_call);
+            Answer::nil_doubt(&operation.verb, label).filter(|_| is_doubtful)
         })
     }
 

@@ -2,11 +2,12 @@
 
 use super::{
     super::{
-        doubts::{self, Answer},
-        program::{Instruction, PlannedVerb},
+        doubts,
+        program::Instruction,
         templates::{doubled_unit, foreign, template},
     },
     Draft,
+    replies::Own,
 };
 use crate::{
     lesson::{
@@ -68,18 +69,11 @@ impl Draft<'_> {
 
     /// Reports a comparison of an answer with a value it never has. `own`: the operation whose reply the expression is
     /// about.
-    pub(super) fn doubt_comparison(&mut self, source: &str, own: Option<&PlannedVerb>, path: &Path) {
-        let doubt = doubts::doubt(source, |name| match (name, own) {
-            ("reply", Some(verb)) => Answer::of(verb),
-            ("reply", None) => match self.program.instructions.last() {
-                Some(Instruction::Operate(operation)) => operation.answer(),
-                _ => None,
-            },
-            (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
-        });
+    pub(super) fn doubt_comparison(&mut self, source: &str, own: Option<Own<'_>>, path: &Path) {
+        let doubt = doubts::doubt(source, |name| self.answer_to(name, own));
         let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
         let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
-        let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
+        let doubt = doubt.or_else(|| self.nil_doubt(source, own)).or_else(|| self.lost_doubt(source));
         for code in doubts::errors_asked(source).map(str::to_owned) {
             let before = if own.is_some() || self.in_recipe { None } else { self.never_before(&code) };
             self.asked_errors.push((code, path.clone(), before));
@@ -91,6 +85,7 @@ impl Draft<'_> {
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
             doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
+        let doubt = doubt.or_else(|| self.reply_doubt(source, own));
         let of_size = doubts::size_doubt(source, self.compiler.params).filter(|_| doubt.is_none());
         if let Some((name, (message, help))) = of_size {
             return self.doubt(&(self.compiler.param_path)(name), message, help);

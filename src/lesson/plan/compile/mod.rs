@@ -9,6 +9,7 @@ mod operands;
 mod operations;
 mod redis_commands;
 mod repeat;
+mod replies;
 mod statements;
 mod unlocks;
 mod uses;

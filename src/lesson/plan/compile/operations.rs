@@ -10,6 +10,7 @@ use super::{
     },
     Draft,
     codes::check_codes,
+    replies::Own,
 };
 use crate::{
     lesson::{
@@ -85,7 +86,8 @@ impl Draft<'_> {
         check_codes(&operation.allow, &verb, &path.key("allow"))?;
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         if let Some(source) = &operation.until {
-            self.doubt_comparison(source, Some(&verb), &path.key("until"));
+            let own = Own { label, verb: &verb, allow: &allow };
+            self.doubt_comparison(source, Some(own), &path.key("until"));
             self.doubt_until(label, until.as_ref(), &path.key("until"));
             let fails = matches!(&verb, PlannedVerb::Flock { call: Flock::Try, .. });
             if fails && !allow.iter().any(|code| code == "EWOULDBLOCK") {

@@ -3,7 +3,7 @@
 use super::{
     super::{
         super::{
-            duration::parse_millis,
+            duration::{parse_millis, parse_written},
             error::{Mistake, Path},
             expr::{Template, split_words},
             model::Param,
@@ -65,7 +65,16 @@ impl Draft<'_> {
                 Ok(PlannedVerb::Local { lock, name: self.template(name, &path)? })
             }
             Verb::Flock(text) => self.flock(text, &path.key("flock")),
-            Verb::Wait(duration) => Ok(PlannedVerb::Wait(self.duration(duration, path)?)),
+            Verb::Wait(duration) => {
+                if parse_written(duration) == Ok(0) {
+                    let message = both!("no time passes in it", "这里没有时间流逝");
+                    return Err(Mistake::new(path, message).help(both!(
+                        "write how long, such as 3s, or leave it out",
+                        "请写要多久，例如 3s，或者去掉它"
+                    )));
+                }
+                Ok(PlannedVerb::Wait(self.duration(duration, path)?))
+            }
             Verb::Take(Take { from, within }) => {
                 let path = path.key("take");
                 self.program.listens |= from.iter().any(|about| about == "session");

@@ -9,6 +9,7 @@ use super::{
             has_word,
         },
         PlannedVerb,
+        call::PlannedCall,
     },
     Doubt,
     comparison::Literal,
@@ -100,7 +101,9 @@ impl Answer {
                 (Product::Zookeeper, "create") if call.has_flag("-s") => Some(Self::Numbered),
                 (Product::Zookeeper, "create") => Some(Self::Path),
                 (Product::Zookeeper, "get") => Some(Self::Text),
-                (Product::Zookeeper | Product::Etcd, "ls") => Some(Self::Several),
+                (Product::Zookeeper | Product::Etcd, "ls") | (Product::Zookeeper, "multi") => {
+                    Some(Self::Several)
+                }
                 (Product::Zookeeper, "delete") | (Product::Etcd, "put" | "put-if" | "revoke") => {
                     Some(Self::Ok)
                 }
@@ -171,6 +174,9 @@ impl Answer {
                 )
             });
         }
+        if let PlannedVerb::Call(call) = verb {
+            return of_call(call, name);
+        }
         let PlannedVerb::Redis(words) = verb else { return None };
         let command = words[0].to_string().to_ascii_uppercase();
         if Self::is_never_nil(&command) {
@@ -235,6 +241,35 @@ impl Answer {
             }
             () => None,
         }
+    }
+}
+
+/// The doubt about a test for nil on a call that answers something in every case.
+fn of_call(call: &PlannedCall, name: &str) -> Option<Doubt> {
+    let statement = call.operands("TEXT").next().map(Template::to_string).unwrap_or_default();
+    let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+    match (call.product(), call.name()) {
+        (Product::Mariadb, _) if matches!(first.as_str(), "INSERT" | "UPDATE" | "DELETE" | "REPLACE") => {
+            Some((
+                both!(
+                    "`{first}` answers how many rows it changed: `{name}` is never `none`",
+                    "`{first}` 回复改动的行数：`{name}` 不会是 `none`"
+                ),
+                both!("such as `{name} == 0`", "例如 `{name} == 0`"),
+            ))
+        }
+        (Product::Zookeeper, verb @ ("create" | "delete" | "set" | "ls" | "multi"))
+        | (Product::Etcd, verb @ ("grant" | "put" | "create" | "ls" | "delete" | "revoke")) => Some((
+            both!(
+                "`{verb}` answers something, or an error: `{name}` is never `none`",
+                "`{verb}` 总有回复，不然就是报错：`{name}` 不会是 `none`"
+            ),
+            both!(
+                "let it allow the error, such as `allow: [NoNode]`, and ask for `error`",
+                "请允许这个错误，例如 `allow: [NoNode]`，再判断 `error`"
+            ),
+        )),
+        _ => None,
     }
 }
 

@@ -173,9 +173,12 @@ pub(crate) fn arithmetic_doubt(source: &str, answer: impl Fn(&str) -> Option<Ans
 /// The doubt about an error code that a claim expects but no operation with this label allows: the run would have ended
 /// with it.
 pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Doubt> {
-    let is_code = has_word(ERRORS, code);
+    let of_sql = program.statement_of(label).is_some();
+    let is_number = of_sql && code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit());
+    let is_code = has_word(ERRORS, code) || is_number;
     // The value of a key and the result of a script may be any text.
-    let is_plain = matches!(program.answer_of(label)?, Answer::Ok | Answer::Number | Answer::Object(_));
+    let answer = program.answer_of(label)?;
+    let is_plain = of_sql || matches!(answer, Answer::Ok | Answer::Number | Answer::Object(_));
     (is_code && is_plain && !program.allows(label, code)).then(|| {
         (
             both!("no operation `{label}` allows the error '{code}'", "没有 `{label}` 操作允许错误 '{code}'"),

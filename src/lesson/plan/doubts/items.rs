@@ -3,6 +3,7 @@
 use super::{
     super::{super::expr::Template, PlannedVerb, Scenario},
     Doubt,
+    answer::Answer,
 };
 use crate::{log::Product, text::both};
 
@@ -19,8 +20,16 @@ pub(crate) fn answered(verb: &PlannedVerb) -> Option<usize> {
             let tables = source.split("return ").skip(1).map(|returned| in_table(returned.trim_start()));
             tables.collect::<Option<Vec<usize>>>()?.into_iter().max()
         }
+        PlannedVerb::Call(call) if call.name() == "multi" => Some(call.parts().len()),
         _ => None,
     }
+}
+
+/// The answer to one of the calls of a `multi`.
+pub(crate) fn of_part(verb: &PlannedVerb, index: usize) -> Option<Answer> {
+    let PlannedVerb::Call(call) = verb else { return None };
+    let part = call.parts().get(index).filter(|_| call.name() == "multi")?.clone();
+    if part.name() == "check" { Some(Answer::Ok) } else { Answer::of(&PlannedVerb::Call(part)) }
 }
 
 /// The number of values in a table literal of Lua at the beginning of the text.

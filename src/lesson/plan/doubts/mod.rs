@@ -5,8 +5,12 @@ mod answer;
 mod comparison;
 mod contradiction;
 pub(crate) mod items;
+mod kinds;
+mod owners;
 mod reach;
+mod replies;
 mod scenario;
+mod there;
 
 use self::{
     answer::of_answer,
@@ -20,6 +24,8 @@ pub(crate) use self::{
         Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
     },
     contradiction::required,
+    kinds::{Kind, count_doubt, kind_doubt},
+    replies::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
 };
 use super::{
     super::{
@@ -355,6 +361,20 @@ pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
 }
 
+/// Whether a name in claims is a counter, or how many notifications a client had.
+fn is_count(scenario: &Scenario, name: &str) -> bool {
+    let is_actor = |who: &str| scenario.actors.iter().any(|plan| plan.actor.name == who);
+    scenario.counters.contains(name) || name.strip_suffix(".notified").is_some_and(is_actor)
+}
+
+/// The kind of a name in claims: a parameter, a counter, or an attribute of a client.
+fn kind_in(scenario: &Scenario, name: &str, answer: Option<Answer>) -> Option<Kind> {
+    if is_count(scenario, name) {
+        return Some(Kind::Number);
+    }
+    scenario.scope.get(name).and_then(Kind::of_value).or(answer.map(Kind::of_answer))
+}
+
 fn check_comparison(
     scenario: &Scenario,
     others: &[Scenario],
@@ -387,8 +407,8 @@ fn check_comparison(
         })
     };
     let found = sql::row_doubt(source, scenario)
-        .or_else(|| doubt(source, answer))
         .or_else(|| parts.iter().find_map(number))
+        .or_else(|| doubt(source, answer))
         .or_else(|| field_doubt(source, answer, columns))
         .or_else(|| {
             items::beyond(source, |name| match plan_of(name) {
@@ -416,6 +436,20 @@ fn check_comparison(
                 let equal = matches!(operator, "==" | "!=");
                 of_answer(left, answer(left)?, equal, &Literal::Number(number), right)
             })
+        })
+        .or_else(|| count_doubt(source, |name| is_count(scenario, name)))
+        .or_else(|| there::of_shard(source, scenario))
+        .or_else(|| there::of_expiry(source, scenario))
+        .or_else(|| kind_doubt(source, |name| kind_in(scenario, name, answer(name))))
+        .or_else(|| {
+            let is_fixed = scenario.loaded.lesson.kata.is_none();
+            let of = |name: &str| plan_of(name).filter(|_| is_fixed);
+            number_doubt(source, |name| of(name).and_then(|(plan, label)| numbers_of(&plan.program, &label)))
+                .or_else(|| {
+                    subject_doubt(source, |name| {
+                        of(name).and_then(|(plan, label)| subjects_of(&plan.program, &label))
+                    })
+                })
         });
     match found {
         Some((message, help)) => Err(Mistake::new(at, message).help(help)),

@@ -18,6 +18,7 @@ use super::{
     Doubt,
     comparison::{EVENTS, Literal, literal, never_or_always},
     items::is_word,
+    owners::never_owned,
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -84,7 +85,7 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
     }
     if asks
         && operator == "=="
-        && let Some(doubt) = unleased(left, scenario)
+        && let Some(doubt) = never_owned(left, name, scenario)
     {
         return Some(doubt);
     }
@@ -105,38 +106,6 @@ fn nobody(left: &str) -> Doubt {
         both!("`{left}` is never the text 'none'", "`{left}` 不会是文字 'none'"),
         both!("without quotes: `{left} is none`", "不加引号：`{left} is none`"),
     )
-}
-
-/// The doubt about the owner of an etcd key that no command puts on a lease.
-fn unleased(left: &str, scenario: &Scenario) -> Option<Doubt> {
-    let parts = scenario.lab();
-    if !parts.parts().iter().all(|part| part.product() == Product::Etcd) {
-        return None;
-    }
-    let (key, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
-    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
-    let setup = scenario.setup.iter().map(|line| &line.verb);
-    let mut calls = operations.map(|(operation, _)| &operation.verb).chain(setup);
-    let is_leased = calls.any(|verb| match verb {
-        PlannedVerb::Call(call) => {
-            call.operands("LEASE").next().is_some()
-                && call.operands("KEY").any(|known| stands_for(&known.pattern(), &key))
-        }
-        PlannedVerb::Flock { .. } => true,
-        _ => false,
-    });
-    (!is_leased).then(|| {
-        (
-            both!(
-                "`{left}` is whose lease the key is on, and no command puts `{key}` on a lease",
-                "`{left}` 是这个键所在租约的持有者，而没有命令给 `{key}` 带上租约"
-            ),
-            both!(
-                "give `put` or `create` the lease: `create {key} VALUE LEASE`",
-                "请给 `put` 或 `create` 带上租约：`create {key} VALUE LEASE`"
-            ),
-        )
-    })
 }
 
 /// The doubt about a role that servers of this product never have.

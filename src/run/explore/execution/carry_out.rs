@@ -73,8 +73,13 @@ impl Racer {
             Choice::Move { actor } => self.label(*actor),
             _ => String::new(),
         };
-        // The lab cannot undo a crash or a skewed clock.
-        let leaves_state = |fault: &Fault| !matches!(fault, Fault::Freeze { .. } | Fault::Thaw { .. });
+        // The lab cannot undo a crash or a skewed clock of a server.
+        let is_attached = self.director.scenario.is_attached();
+        let leaves_state = |fault: &Fault| match fault {
+            Fault::Freeze { .. } | Fault::Thaw { .. } => false,
+            Fault::SkewClient { .. } => is_attached,
+            _ => true,
+        };
         self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_state(fault));
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),

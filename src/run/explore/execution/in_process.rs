@@ -381,6 +381,12 @@ impl InProcess {
                 }
                 Ok(())
             }
+            Pick::SkewClient(client, ahead) => {
+                for n in self.scenario.clients[client].actors.clone() {
+                    next.actors[program::actor_id(n)].set_clock(ahead);
+                }
+                Ok(())
+            }
             Pick::Skew(server, ahead) => {
                 self.change_keys(&mut next, server, |keyspace| keyspace.aged(ahead));
                 Ok(())

@@ -30,6 +30,8 @@ pub struct Rules {
     pub restart: Vec<usize>,
     /// The servers whose clocks may be set ahead, and by how many milliseconds.
     pub skew: Vec<(usize, i64)>,
+    /// The same for clients.
+    pub skew_client: Vec<(usize, i64)>,
 }
 
 impl Rules {
@@ -58,6 +60,8 @@ pub(crate) fn server_of(scenario: &Scenario, operation: &PlannedOperation) -> us
 pub(crate) struct ClientState {
     pub(crate) frozen: bool,
     pub(crate) crashed: bool,
+    /// Whether its clock is wrong.
+    pub(crate) skewed: bool,
     /// The servers to which the client's link is cut, one bit each.
     pub(crate) cut: u32,
 }
@@ -104,6 +108,7 @@ impl Tally {
             Pick::Cut(client, server) => self.clients[client].cut |= 1 << server,
             Pick::Mend(client, server) => self.clients[client].cut &= !(1 << server),
             Pick::Skew(server, _) => self.skewed |= 1 << server,
+            Pick::SkewClient(client, _) => self.clients[client].skewed = true,
             _ => {}
         }
     }
@@ -247,6 +252,9 @@ impl Situation {
         picks.extend(rules.restart.iter().map(|server| Pick::Restart(*server)));
         let skew = rules.skew.iter().filter(|(server, _)| tally.skewed & 1 << server == 0);
         picks.extend(skew.map(|(server, ahead)| Pick::Skew(*server, *ahead)));
+        let right = |client: &usize| busy.contains(client) && !tally.clients[*client].skewed;
+        let skew = rules.skew_client.iter().filter(|(client, _)| right(client));
+        picks.extend(skew.map(|(client, ahead)| Pick::SkewClient(*client, *ahead)));
         picks
     }
 }
@@ -299,6 +307,15 @@ mod tests {
         cut.tally.add(Pick::Cut(0, 0), false);
         let rules = Rules { faults: 2, ..rules };
         assert_eq!(cut.picks(&rules), [Pick::Move(A), Pick::Mend(0, 0)]);
+    }
+
+    #[test]
+    fn the_clock_of_a_client_is_set_once() {
+        let rules = Rules { freeze: vec![], faults: 2, skew_client: vec![(1, 5000)], ..rules() };
+        let mut skewed = situation();
+        assert_eq!(skewed.picks(&rules), [Pick::Move(A), Pick::SkewClient(1, 5000)]);
+        skewed.tally.add(Pick::SkewClient(1, 5000), false);
+        assert_eq!(skewed.picks(&rules), [Pick::Move(A)]);
     }
 
     #[test]

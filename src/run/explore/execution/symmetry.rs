@@ -73,6 +73,7 @@ impl Symmetry {
             Pick::Thaw(client)
             | Pick::Crash(client)
             | Pick::Freeze(client)
+            | Pick::SkewClient(client, _)
             | Pick::Cut(client, _)
             | Pick::Mend(client, _) => self.clients.iter().position(|known| *known == client),
         }
@@ -90,6 +91,7 @@ impl Symmetry {
             Pick::Thaw(_) => Pick::Thaw(client),
             Pick::Crash(_) => Pick::Crash(client),
             Pick::Freeze(_) => Pick::Freeze(client),
+            Pick::SkewClient(_, ahead) => Pick::SkewClient(client, ahead),
         }
     }
 }
