@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    program::{Case, Is, May, Never, SCRIPTS, Send, Step},
+    program::{Case, Is, May, Never, SCRIPTS, SOON, Send, Step},
     redis::{Redis, Reply},
 };
 
@@ -24,6 +24,8 @@ struct Client {
     at: usize,
     life: Life,
     reply: Reply,
+    /// When it last read the time.
+    read: i64,
     /// The steps queued since MULTI.
     queued: Option<Vec<usize>>,
 }
@@ -100,7 +102,7 @@ impl<'c> Model<'c> {
         for words in &case.setup {
             redis.call(words, 0);
         }
-        let client = Client { at: 0, life: Life::Ready, reply: Reply::Nil, queued: None };
+        let client = Client { at: 0, life: Life::Ready, reply: Reply::Nil, read: 0, queued: None };
         let mut state = State {
             redis,
             now: 0,
@@ -320,6 +322,11 @@ impl<'c> Model<'c> {
 
     /// `hears`: whether the reply reaches the client.
     fn make(&self, state: &mut State, n: usize, hears: bool) {
+        // What the program reads right before a command it reads when it sends that.
+        while let Step::Reads = self.case.programs[n][state.clients[n].at] {
+            state.clients[n].read = state.now;
+            state.clients[n].at += 1;
+        }
         let (at, now) = (state.clients[n].at, state.now);
         let Step::Move { send, label, until_ok, allow_lost } = &self.case.programs[n][at] else {
             unreachable!()
@@ -387,6 +394,14 @@ impl<'c> Model<'c> {
                     state.clients[n].life = Life::Ready;
                     return;
                 }
+                Some(Step::Reads) => {
+                    let mut after = self.case.programs[n][at..].iter();
+                    if let Some(Step::Move { .. }) = after.find(|step| !matches!(step, Step::Reads)) {
+                        state.clients[n].life = Life::Ready;
+                        return;
+                    }
+                    state.clients[n].read = state.now;
+                }
                 Some(Step::Wait { millis, .. }) => {
                     state.clients[n].life = Life::Waits { until: state.now + millis, again: false };
                     return;
@@ -396,6 +411,7 @@ impl<'c> Model<'c> {
                         (Is::Int(wanted), Reply::Int(number)) => wanted == number,
                         (Is::Text(wanted), Reply::Text(text)) => wanted == text,
                         (Is::Nil, Reply::Nil) => true,
+                        (Is::Soon { .. }, _) => state.now - state.clients[n].read < SOON,
                         _ => false,
                     };
                     state.clients[n].at += if so { 0 } else { *skip };
@@ -443,8 +459,13 @@ fn run(redis: &mut Redis, send: &Send, n: usize, now: i64) -> Reply {
     let own = format!("P{n}");
     match send {
         Send::Words(words) => {
-            let words: Vec<&str> =
-                words.iter().map(|word| if word == "self" { own.as_str() } else { word }).collect();
+            let time = now.to_string();
+            let words = words.iter().map(|word| match word.as_str() {
+                "self" => own.as_str(),
+                "now" => time.as_str(),
+                word => word,
+            });
+            let words: Vec<&str> = words.collect();
             redis.call(&words, now)
         }
         Send::Script { script, key, .. } => (SCRIPTS[*script].run)(redis, key, &own, now),
