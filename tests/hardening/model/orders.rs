@@ -246,7 +246,7 @@ impl<'c> Model<'c> {
             Pick::Time => {
                 next.slow += usize::from(!able(state).is_empty());
                 let (until, _) = timer(&next).expect("somebody waits");
-                next.now = next.now.max(until + 1);
+                self.pass(&mut next, until + 1);
                 // Waits that end together also do so after a chain of waits.
                 for client in &mut next.clients {
                     if let Life::Waits { until: other, .. } = &mut client.life
@@ -262,10 +262,10 @@ impl<'c> Model<'c> {
                 let target = (last - 1).max(next.now);
                 // An end on the way is noticed two milliseconds later.
                 while let Some((until, n)) = timer(&next).filter(|(until, _)| *until <= target) {
-                    next.now = next.now.max(until + 2);
+                    self.pass(&mut next, until + 2);
                     self.wake_one(&mut next, n);
                 }
-                next.now = next.now.max(target + 2);
+                self.pass(&mut next, target + 2);
             }
             Pick::Thaw(n) => {
                 next.frozen.remove(&n);
@@ -302,6 +302,15 @@ impl<'c> Model<'c> {
         }
         self.ask(&mut next);
         next
+    }
+
+    /// Lets time pass until then. What invariants ask may be so only between the ends of two keys.
+    fn pass(&self, state: &mut State, to: i64) {
+        while let Some(last) = state.redis.next_end(state.now).filter(|last| last + 1 < to) {
+            state.now = last + 1;
+            self.ask(state);
+        }
+        state.now = state.now.max(to);
     }
 
     /// Ends every wait that ends by then, the earliest first.
@@ -442,6 +451,9 @@ impl<'c> Model<'c> {
                 Never::Value { key, is, .. } => state.redis.value(key, state.now) == Some(is),
                 Never::ThereAndCounted { key, counter } => {
                     state.redis.exists(key, state.now) && count(counter) > 0
+                }
+                Never::Outlives { key, other } => {
+                    state.redis.exists(key, state.now) && !state.redis.exists(other, state.now)
                 }
                 Never::Left { key, more } => state.redis.left(key, state.now) > *more,
                 Never::Answered { client, label, is } => {

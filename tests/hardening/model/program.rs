@@ -181,6 +181,7 @@ pub enum Never {
     Value { key: &'static str, is: String, derived: bool },
     ThereAndCounted { key: &'static str, counter: &'static str },
     Left { key: &'static str, more: i64 },
+    Outlives { key: &'static str, other: &'static str },
     Answered { client: usize, label: String, is: i64 },
 }
 
@@ -281,7 +282,8 @@ impl Case {
     fn draw_never(&self, draw: &mut Random) -> Option<Never> {
         let (counters, locks) = (self.counters(), self.locks());
         let key = draw.one(&KEYS);
-        Some(match draw.below(8) {
+        Some(match draw.below(9) {
+            8 => Never::Outlives { key, other: draw.one(&KEYS) },
             0..=2 if !locks.is_empty() => Never::Overlap(draw.one(&locks)),
             3 if !counters.is_empty() => {
                 let (counter, most) = (draw.one(&counters), i64::try_from(draw.below(3)).ok()?);
@@ -369,6 +371,7 @@ impl std::fmt::Display for Never {
             Self::Value { key, is, derived: true } => write!(f, "value('{key}' ~ '') == '{is}'"),
             Self::ThereAndCounted { key, counter } => write!(f, "exists('{key}') and {counter} > 0"),
             Self::Left { key, more } => write!(f, "pttl('{key}') > {more}"),
+            Self::Outlives { key, other } => write!(f, "exists('{key}') and not exists('{other}')"),
             Self::Answered { client, label, is } => write!(f, "P{client}.{label} == {is}"),
         }
     }

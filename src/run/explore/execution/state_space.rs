@@ -496,8 +496,10 @@ impl<'x> CollapsedStates<'x> {
         pick: Pick,
     ) -> Result<(State, Vec<usize>), ExploreError> {
         let (next, _) = self.explorer.take(node, pick)?;
+        // While time passes, an invariant may be broken for a moment only.
+        let passing = next.broken.iter().fold(0, |all, broken| all | 1 << broken.invariant);
         let next = self.rebased(next);
-        let next = self.encode(&next, Some((node, state)), get_u64(state, BROKEN))?;
+        let next = self.encode(&next, Some((node, state)), get_u64(state, BROKEN) | passing)?;
         Ok(self.canonical(next))
     }
 
