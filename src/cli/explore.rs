@@ -19,7 +19,7 @@ use super::{
     millis, print, words,
 };
 use crate::{
-    lesson::{Scenario, error::from_custom},
+    lesson::{Scenario, error::from_custom, parse_millis},
     run::explore::{
         self, Bounds, CarriedOut, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress,
         Stuck, Unavoidable,
@@ -32,6 +32,7 @@ use crate::{
 
 /// What to explore.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct ExploreArgs {
     /// The lesson's name, or the path of a lesson file
     lesson: String,
@@ -54,6 +55,15 @@ pub struct ExploreArgs {
     /// Carries out every order, even if it is sure to have the same result as another
     #[arg(long)]
     no_prune: bool,
+    /// Tells all clients apart, even if they behave alike: more states, with the same counts
+    #[arg(long)]
+    no_symmetry: bool,
+    /// Stops the search after this time: `30s`, `5m`. What was found by then is printed as not complete
+    #[arg(long, value_name = "DURATION", value_parser = within)]
+    within: Option<Duration>,
+    /// How many MiB of memory states may take, from 64 on [default: 1024]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..=1 << 20))]
+    memory: Option<u32>,
     /// Exit code 1 if in some order a client does not reach the end of its program (clients that a fault killed do not
     /// count), or if some order was cut and `--moves` was not given
     #[arg(long)]
@@ -77,6 +87,11 @@ fn moves(word: &str) -> Result<usize, String> {
 fn few(word: &str) -> Result<usize, String> {
     let number = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
     if number <= MOST_FAULTS { Ok(number) } else { Err(format!("at most {MOST_FAULTS}")) }
+}
+
+fn within(word: &str) -> Result<Duration, String> {
+    let millis = parse_millis(word).map_err(|why| why.en)?;
+    Ok(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
 }
 
 fn fault(word: &str) -> Result<MayFail, String> {
@@ -140,14 +155,15 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             if global.json {
                 print::json(&json_line(scenario, &found, bounds.moves))?;
             } else {
-                print::line(&summary(scenario, &found, global.lang()))?;
+                let stopped = stop.load(Ordering::Acquire);
+                print::line(&summary(scenario, &found, stopped, global.lang()))?;
             }
             if args.expect_none && unknown && !global.json {
                 let counts = [found.cut.to_string(), bounds.moves.to_string()];
                 let words = words::CUT_IS_UNKNOWN.with(global.lang(), &[&counts[0], &counts[1]]);
                 print::line(&format!("    {words}"))?;
             }
-            if !found.complete && !found.full {
+            if !found.complete && !found.full && stop.load(Ordering::Acquire) {
                 code = INTERRUPTED;
                 break;
             }
@@ -177,7 +193,10 @@ fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
         slow: args.slow,
         never,
         prune: !args.no_prune,
+        symmetry: !args.no_symmetry,
         confirmed_within: Some(CONFIRMED_WITHIN),
+        within: args.within,
+        memory: args.memory.map_or(Bounds::default().memory, |mib| (mib as usize) << 20),
         ..Bounds::default()
     })
 }
@@ -298,7 +317,7 @@ fn last_chance(known: Unavoidable, order: &CarriedOut) -> Value {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
-fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
+fn summary(scenario: &Scenario, found: &Explored, stopped: bool, lang: Lang) -> String {
     let spent = found.searching.as_secs_f64();
     let a_second = |count: u64| format!("{:.0}", count as f64 / spent.max(0.001));
     let (lesson, variant) = (&scenario.loaded.lesson.id, &scenario.variant);
@@ -323,7 +342,7 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         let known = (found.states + found.states_left).to_string();
         lines.push(format!("    {}", words::FULL.with(lang, &[&found.states.to_string(), &known])));
     } else if !found.complete {
-        lines.push(format!("    {}", words::INCOMPLETE.get(lang)));
+        lines.push(format!("    {}", if stopped { words::INCOMPLETE } else { words::TIME_IS_UP }.get(lang)));
         if found.states > 0 {
             let known = (found.states + found.states_left).to_string();
             lines.push(format!("    {}", words::CONTINUED.with(lang, &[&found.states.to_string(), &known])));

@@ -171,6 +171,10 @@ pub const CUT_IS_UNKNOWN: Words = Words::new(
 pub const BEFORE_ALL: Words = Words::new("broken before the first move", "第一步之前就已违反");
 pub const INCOMPLETE: Words =
     Words::new("INTERRUPTED: this is only what was found until then", "已中断：以上只是到中断时为止的结果");
+pub const TIME_IS_UP: Words = Words::new(
+    "NOT COMPLETE: the time of --within is over; this is what was found until then",
+    "没有试完：--within 给的时间已到；以上是到那时为止的结果",
+);
 /// A search by states that was stopped. Values: how many states were expanded, of how many that are known.
 pub const CONTINUED: Words = Words::new(
     "{} of {} known states were gone on from, the nearest first; orders that had not ended by then are not counted",

@@ -5,6 +5,7 @@ pub(crate) mod allowance;
 pub(crate) mod bounds;
 pub(crate) mod mentions;
 pub(crate) mod scope;
+pub(crate) mod shift;
 pub(crate) mod syntax;
 pub(crate) mod tokens;
 
@@ -23,6 +24,7 @@ pub use allowance::within_allowance;
 pub use bounds::LARGEST_VALUE;
 pub use mentions::Mentions;
 pub use scope::Scope;
+pub(crate) use shift::Shift;
 use tokens::brief;
 
 use crate::text::{Text, both};
@@ -260,21 +262,28 @@ impl Template {
         self.parts.iter().map(part).collect()
     }
 
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Expr(expr) => Some(expr),
+            Part::Text(_) => None,
+        })
+    }
+
     /// The sources of the template's expressions.
     pub(crate) fn sources(&self) -> Vec<String> {
-        let exprs = self.parts.iter().filter_map(|part| match part {
-            Part::Expr(expr) => Some(expr.source.clone()),
-            Part::Text(_) => None,
-        });
-        exprs.collect()
+        self.expressions().map(|expr| expr.source.clone()).collect()
+    }
+
+    /// The template's expression, if it consists of nothing else.
+    pub(crate) fn only_expression(&self) -> Option<&Expr> {
+        match &self.parts[..] {
+            [Part::Expr(expr)] => Some(expr),
+            _ => None,
+        }
     }
 
     pub fn names(&self) -> BTreeSet<String> {
-        let exprs = self.parts.iter().filter_map(|part| match part {
-            Part::Expr(expr) => Some(expr.names()),
-            Part::Text(_) => None,
-        });
-        exprs.flatten().collect()
+        self.expressions().flat_map(Expr::names).collect()
     }
 
     pub fn render(&self, names: &Value) -> Result<String, String> {

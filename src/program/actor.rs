@@ -9,6 +9,7 @@ use std::{
 use super::{
     interpreter::{After, Interpreter, Next, without_help},
     live::LiveNames,
+    times::Times,
 };
 use crate::{
     client::protocol::{Activity, Wire},
@@ -481,6 +482,11 @@ impl Actor {
             let by = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
             *until = LessonTime::from_nanos(until.as_nanos().saturating_sub(by));
         }
+    }
+
+    /// Makes the times that the program has read earlier.
+    pub(crate) fn make_earlier(&mut self, times: &Times, by: Duration) {
+        self.interpreter.make_earlier(times, i64::try_from(by.as_millis()).unwrap_or(i64::MAX));
     }
 
     pub(crate) fn kill(&mut self) {

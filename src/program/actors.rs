@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::actor::{Actor, Failure, Output, State};
+use super::{
+    actor::{Actor, Failure, Output, State},
+    times::TimesOfPrograms,
+};
 use crate::{clock::LessonTime, lesson::Scenario, log::ActorId};
 
 /// All actors of a run. Clones share each actor until one of the clones moves it (copy on write).
@@ -95,11 +98,14 @@ impl Actors {
         }
     }
 
-    /// Moves the end of every wait forward by the same duration.
-    pub(crate) fn bring_forward(&mut self, by: Duration) {
+    /// Makes every time earlier by the same duration: the end of every wait, and the times that programs have read.
+    pub(crate) fn bring_forward(&mut self, by: Duration, times: &TimesOfPrograms) {
         for actor in self.ids() {
             if self[actor].waits_until().is_some() {
                 self[actor].bring_forward(by);
+            }
+            if let Some(times) = times.get(&Arc::as_ptr(self[actor].program())) {
+                self[actor].make_earlier(times, by);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use minijinja::Value;
 
-use super::{command, live::LiveNames};
+use super::{command, live::LiveNames, times::Times};
 use crate::{
     client::protocol::Wire,
     clock::LessonTime,
@@ -119,6 +119,12 @@ impl Interpreter {
     /// depend on this clock, just as timers of a real machine do not depend on its wall clock.
     pub(crate) fn set_time(&mut self, now: LessonTime) {
         self.scope.set_outermost("now", now.as_millis().saturating_add(self.ahead_ms).into());
+    }
+
+    /// Makes the times that variables hold earlier.
+    pub(crate) fn make_earlier(&mut self, times: &Times, millis: i64) {
+        let degrees = times.degrees();
+        self.scope.add_to(degrees.map(|(name, degree)| (name, millis.saturating_mul(-i64::from(degree)))));
     }
 
     /// Executes statements up to the next operation. Assignments directly before that operation are left to

@@ -9,6 +9,7 @@ mod actors;
 pub(crate) mod command;
 mod interpreter;
 mod live;
+mod times;
 
 #[cfg(test)]
 mod tests;
@@ -16,3 +17,4 @@ mod tests;
 pub(crate) use actor::{Actor, Cause, Failure, Notification, Output, Request, SESSION, State};
 pub(crate) use actors::{Actors, actor_id};
 pub(crate) use live::LiveNames;
+pub(crate) use times::{Times, TimesOfPrograms};

@@ -9,8 +9,9 @@ use crate::{
     text::Text,
 };
 
-fn actors(program: &str) -> Actors {
-    let lesson = format!(
+/// A lesson whose two clients run this program.
+pub(super) fn lesson(program: &str) -> String {
+    format!(
         "
 format: 1
 id: stepped
@@ -36,8 +37,11 @@ variants:
 story:
   - finish: A
 "
-    );
-    let loaded = from_text("stepped.yaml", &lesson).expect("a lesson");
+    )
+}
+
+fn actors(program: &str) -> Actors {
+    let loaded = from_text("stepped.yaml", &lesson(program)).expect("a lesson");
     Actors::new(&Scenario::plan(&loaded, "only", &Params::new()).expect("a plan"), 0)
 }
 

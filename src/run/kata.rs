@@ -73,6 +73,11 @@ impl Failure {
         let which = if kind == FailureKind::TooSafe { Which::Any } else { Which::First };
         Self { kind, says, order, which, why: None, cause: None }
     }
+
+    /// Too little was tried.
+    fn without_order(says: Text, why: Text) -> Self {
+        Self { why: Some(why), ..Self::new(FailureKind::OneOrder, says, None) }
+    }
 }
 
 /// Which of the orders is shown.
@@ -120,7 +125,11 @@ pub async fn judge(
         let found = found.map_err(|error| not_judged(answered, error))?;
         let orders = found.orders();
         let cut = (found.cut > 0).then(|| expected.moves.unwrap_or(MOVES));
-        let failure = failure(&scenario, options, &expected, found).await?;
+        let mut failure = failure(&scenario, options, &expected, found).await?;
+        if let Some(failure) = &mut failure {
+            failure.why =
+                failure.why.take().or_else(|| last_command(&scenario, &failure.order.as_ref()?.log));
+        }
         rounds.push(Round { scenario, orders, cut, failure, wall: began.elapsed() });
         if let Some(round) = rounds.last() {
             report(round);
@@ -242,11 +251,11 @@ async fn failure(
             // No client is known to be stuck: some were still moving when their orders were cut.
             let moves = expected.moves.unwrap_or(MOVES);
             let says = both!(
-                "{cut} orders were cut after {moves} moves, before everybody had come to the end: whether they do is not known. \
-                 An answer of fewer commands can be judged",
-                "有 {cut} 种顺序走满 {moves} 步还没有走到结尾，无法知道是否走得完；命令少一些的答案才能判定"
+                "{cut} orders were cut after {moves} moves, before everybody had come to the end: whether they do is not known.",
+                "有 {cut} 种顺序走满 {moves} 步还没有走到结尾，无法知道是否走得完。"
             );
-            return Ok(Some(Failure::new(FailureKind::OneOrder, says, None)));
+            let why = both!("An answer of fewer commands can be judged.", "命令少一些的答案才能判定。");
+            return Ok(Some(Failure::without_order(says, why)));
         }
         let known = found.stuck.iter().find(|stuck| stuck.first == seen.first);
         let order = match known.and_then(|stuck| stuck.order.clone()) {
@@ -268,23 +277,38 @@ async fn failure(
             "没有一种顺序达到这一轮的要求：{asked}",
             asked
         );
-        return Ok(Some(Failure::new(FailureKind::TooSafe, says, order)));
+        let orders = how_many(found.orders());
+        let why = both!(
+            "All orders ({orders}) were tried; this is one of them.",
+            "所有顺序（{orders}）都试过了，这是其中一种。",
+            orders
+        );
+        return Ok(Some(Failure { why: Some(why), ..Failure::new(FailureKind::TooSafe, says, order) }));
     }
     let untold = !found.complete || (expected.moves.is_none() && found.cut > 0);
     if untold || (found.orders() <= 1 && scenario.actors.len() > 1) {
-        let says = if untold {
-            both!(
-                "Not every order was gone through, and those that were prove nothing.",
-                "没有试完所有顺序，试过的什么也证明不了。"
+        let (says, why) = if untold {
+            (
+                both!(
+                    "Not every order was gone through, and those that were prove nothing.",
+                    "没有试完所有顺序，试过的什么也证明不了。"
+                ),
+                both!(
+                    "There are too many orders, or they are too long. An answer of fewer commands can be judged.",
+                    "顺序太多，或者太长；命令少一些的答案才能判定。"
+                ),
             )
         } else {
-            both!(
-                "There was one order only, and that proves nothing: never could two clients choose who goes first, because \
-                 the answer sends no command there, or only waits.",
-                "只有一种顺序，什么也证明不了：从来没有两个客户端可以抢先，因为答案在这里不发任何命令，或者只是等待。"
+            (
+                both!("There was one order only, and that proves nothing.", "只有一种顺序，什么也证明不了。"),
+                both!(
+                    "Never could two clients choose who goes first, because the answer sends no command there, or only \
+                     waits.",
+                    "从来没有两个客户端可以抢先，因为答案在这里不发任何命令，或者只是等待。"
+                ),
             )
         };
-        return Ok(Some(Failure::new(FailureKind::OneOrder, says, None)));
+        return Ok(Some(Failure::without_order(says, why)));
     }
     Ok(None)
 }
@@ -312,6 +336,43 @@ fn unfinished(scenario: &Scenario, log: &Log, with_reason: bool) -> Text {
         _ => None,
     });
     Text::join(&std::iter::once(says).chain(why).collect::<Vec<_>>(), " ", "")
+}
+
+/// The last command of an order, with its reply: where nothing came between two moves, it is what went wrong.
+fn last_command(scenario: &Scenario, log: &Log) -> Option<Text> {
+    let events = || log.events().iter().map(|event| &event.kind).rev();
+    let alone = if scenario.actors.len() == 1 {
+        both!(
+            "No other client is there: this comes from its own commands.",
+            "这里没有别的客户端：是它自己的命令造成的。"
+        )
+    } else {
+        Text::default()
+    };
+    let sent = events().find_map(|kind| match kind {
+        EventKind::Sent { op, actor, command, .. } => Some((*op, *actor, command.to_string())),
+        _ => None,
+    });
+    let Some((sent, actor, command)) = sent else {
+        return Some(both!("No client sent any command.", "没有任何客户端发过命令。"));
+    };
+    let name = &scenario.actors.get(actor.0 as usize)?.actor.name;
+    let reply = events().find_map(|kind| match kind {
+        EventKind::Replied { op, reply, .. } if *op == sent => Some(reply.brief()),
+        _ => None,
+    });
+    let last = match reply {
+        Some(reply) => both!(
+            "The last command was {name}'s {command}, answered with {reply}.",
+            "最后一条命令是 {name} 的 {command}，回复是 {reply}。"
+        ),
+        None => both!("The last command was {name}'s {command}.", "最后一条命令是 {name} 的 {command}。"),
+    };
+    Some(Text::join(
+        &[alone, last].into_iter().filter(|text| *text != Text::default()).collect::<Vec<_>>(),
+        " ",
+        "",
+    ))
 }
 
 /// A known answer that was not judged as its exercise says.

@@ -8,6 +8,7 @@ use std::{
 
 use super::key_history::KeyHistory;
 use crate::{
+    clock::LessonTime,
     lesson::Scenario,
     log::{ActorId, Entry, Event, EventKind, KeyState, KeyValue, Log, Observed, is_server_called},
     world::{Life, World},
@@ -133,6 +134,21 @@ impl Facts {
             _ => None,
         });
         key.filter(|key| !key.is_expired(self.world.now))
+    }
+
+    /// The moments between the last event and a time at which keys expire.
+    pub(crate) fn expiries(&self, before: LessonTime) -> BTreeSet<LessonTime> {
+        let now = self.world.now;
+        if before <= now {
+            return BTreeSet::new();
+        }
+        let observed = self.world.servers.iter().filter_map(|server| server.observed.as_ref());
+        let keys = observed.flat_map(|observed| match observed {
+            Observed::Redis(keyspace) => keyspace.keys.values().collect(),
+            _ => Vec::new(),
+        });
+        let ends = keys.filter_map(|key| Some(LessonTime::from_millis(key.expires_at?.as_millis() + 1)));
+        ends.filter(|end| now < *end && *end < before).collect()
     }
 
     /// The role that a live server last reported.

@@ -3,8 +3,9 @@
 //! - An `overlap` is a breach at the event that gave the lock one holder too many.
 //! - An expression is evaluated at every stop, because between two stops a step is incomplete: the reply is in, but the
 //!   server's state has not been read yet. If it has become true, the breach is dated to the first event of that step
-//!   after which it is true. In free play it is also evaluated before the first choice. A log without stops, such as
-//!   that of a race, is evaluated at its end.
+//!   after which it is true. While time passes in a step, an expression about a state is also evaluated whenever a key
+//!   expires, because it may be true for that moment only. In free play expressions are also evaluated before the first
+//!   choice. A log without stops, such as that of a race, is evaluated at its end.
 //!
 //! Each invariant is reported once, at its first breach, and once more when that has ended. An expression about a
 //! state, or about how much of something was done, lasts until a stop at which it is false; one about what was done
@@ -157,11 +158,22 @@ impl Watch {
         if before == end {
             return Ok(());
         }
-        let known = writable(facts, scenario, log, before);
-        known.only_lasting_waits = false;
-        known.extend(&log.events()[before..end]);
-        let mut result = Ok(());
         let lasted = self.lasting.len();
+        let (settled, found) = (&mut self.settled, &mut self.found);
+        let mut on_the_way = |facts: &Arc<Facts>, event: usize| {
+            for (n, invariant) in scenario.invariants.iter().enumerate() {
+                let NeverPlan::That(expr) = &invariant.never else { continue };
+                if !settled[n] && is_about_state(expr) && expr.is_so(facts.names(scenario)) == Ok(true) {
+                    settled[n] = true;
+                    let mut evidence = evidence(scenario, log, expr, event);
+                    evidence.push(event);
+                    found.push(Breach { invariant: n, at: event, evidence });
+                    self.lasting.push(n);
+                }
+            }
+        };
+        extend(facts, scenario, log, (before, end), &mut on_the_way);
+        let mut result = Ok(());
         for (n, invariant) in scenario.invariants.iter().enumerate() {
             let NeverPlan::That(expr) = &invariant.never else { continue };
             if self.settled[n] {
@@ -230,6 +242,26 @@ impl Watch {
             ended.extend(since.map(|since| Ended { invariant: *invariant, known: end - 1, since }));
             since.is_none()
         });
+    }
+}
+
+/// Adds events to the facts. Calls `at_expiry` at each moment at which a key expires between two of them, with the facts
+/// of that moment and the index of the later event.
+fn extend(
+    facts: &mut Arc<Facts>,
+    scenario: &Scenario,
+    log: &Log,
+    (from, to): (usize, usize),
+    at_expiry: &mut impl FnMut(&Arc<Facts>, usize),
+) {
+    writable(facts, scenario, log, from).only_lasting_waits = false;
+    for n in from..to {
+        let event = &log.events()[n];
+        for moment in facts.expiries(event.at) {
+            writable(facts, scenario, log, n).world.now = moment;
+            at_expiry(facts, n);
+        }
+        writable(facts, scenario, log, n).extend(std::slice::from_ref(event));
     }
 }
 

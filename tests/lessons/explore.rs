@@ -345,6 +345,31 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
     }
 }
 
+#[test]
+fn clients_that_are_told_apart_have_the_same_counts_and_more_states() {
+    let text = lesson(&["A", "B", "C"], GET_THEN_DECR);
+    let args = ["--never", "sold > stock"];
+    let report = |args: &[&str]| explored(&text, args).json().remove(0);
+    let (alike, apart) = (report(&args), report(&[&args[..], &["--no-symmetry"]].concat()));
+    for same in ["orders", "cut", "violations", "broken", "shortest"] {
+        assert_eq!(alike[same], apart[same], "{same}");
+    }
+    assert!(alike["states"].as_u64() < apart["states"].as_u64(), "{alike}\n{apart}");
+}
+
+#[test]
+fn a_search_that_runs_out_of_its_time_says_so_and_proves_nothing() {
+    let place = Place::new();
+    place.write("tried.yaml", lesson(&["A", "B", "C", "D"], &steps(7)));
+    let never = ["explore", "tried.yaml", "--no-symmetry", "--moves", "28", "--never", "stock > 1"];
+    let answer = place.run(&[&never[..], &["--within", "1ms", "--expect-none"]].concat());
+    assert_eq!(answer.code, Some(1), "{}", answer.err);
+    assert!(answer.out.contains("NOT COMPLETE: the time of --within is over"), "{}", answer.out);
+    place.assert_nothing_left();
+    let answer = place.run(&[&never[..], &["--memory", "1"]].concat());
+    assert_eq!(answer.code, Some(2), "{}", answer.out);
+}
+
 /// Ctrl-C keeps the results so far.
 #[test]
 fn an_interrupted_search_says_what_it_found() {

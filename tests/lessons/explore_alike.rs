@@ -216,6 +216,43 @@ async fn a_stopped_search_says_what_it_has_found_although_no_such_order_has_ende
     assert!(found.shortest.is_some(), "it is carried out again");
 }
 
+/// Five clients that are told apart and make six moves each: 16,807 states, far more than a mebibyte takes. What is never
+/// to be so is so only after all their moves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_that_is_out_of_memory_goes_on_at_random_for_the_time_it_is_given() {
+    let mut text = format!("{HEAD}lab: redis\nclients:\n");
+    for name in ["A", "B", "C", "D", "E"] {
+        text.push_str(&format!("  {name}: {{ runs: p }}\n"));
+    }
+    text.push_str("programs:\n  p:\n");
+    for n in 0..6 {
+        text.push_str(&format!("    - m{n}: {{ redis: INCR n }}\n"));
+    }
+    text.push_str(ONLY);
+    text.push_str("    invariants: [ never: \"value('n') == '30'\" ]\n");
+    text.push_str("    claims:\n      - that: value('n') != 'x'\nstory:\n  - finish: A\n");
+    let scenario = planned(&text, "only");
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    let all = Bounds { moves: 30, symmetry: false, ..Bounds::default() };
+    let small = Bounds { memory: 1 << 20, ..all.clone() };
+    let watch = |_: &Progress| ControlFlow::Continue(());
+
+    let found = explore::explore(&scenario, &options, &small, &watch).await.expect("it is explored");
+    assert!(!found.complete && found.full && found.states_left > 0, "{} states", found.states);
+    assert!(found.violations == 0 && found.broken.is_empty() && found.shortest.is_none());
+
+    let longer = Bounds { within: Some(Duration::from_mins(5)), ..small };
+    let found = explore::explore(&scenario, &options, &longer, &watch).await.expect("it is explored");
+    assert!(!found.complete && found.full && found.states_left > 0, "{} states", found.states);
+    assert!(found.violations == 1 && found.broken[0].1 == 1, "as far as is known: {:?}", found.broken);
+    assert_eq!(found.shortest.expect("it is carried out again").moves.len(), 30);
+
+    // No longer than it is given, however much memory there is.
+    let short = Bounds { within: Some(Duration::from_millis(50)), ..all };
+    let found = explore::explore(&scenario, &options, &short, &watch).await.expect("it is explored");
+    assert!(!found.complete && !found.full && found.states_left > 0, "{} states", found.states);
+}
+
 /// Fixes whose failure no search finds quickly; the reason is beside their `explore:`.
 const NOT_SEARCHED: [&str; 9] = [
     "redlock own-delay",

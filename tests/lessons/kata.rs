@@ -46,6 +46,28 @@ fn a_hint_is_for_what_the_failing_order_did() {
     assert!(twice.contains("only in `release`") && twice_zh.contains("只在 `release`"), "{twice}{twice_zh}");
 }
 
+/// With one client nothing comes between two moves, and a round that only shows too little has no order that goes wrong.
+#[test]
+fn every_round_that_fails_says_why() {
+    let place = Place::new();
+    let answers = [
+        (
+            "kata: sell-one\nprograms:\n  buy:\n    - take: { redis: DECR stock }\n    - let: { bought: take == 1 }\n",
+            "DECR stock",
+        ),
+        ("kata: release-only-your-own\nprograms: { release: [] }\n", "SET lock"),
+    ];
+    for (answer, last) in answers {
+        place.write("mine.yaml", answer);
+        let judged = place.run(&["kata", "check", "mine.yaml", "--json"]);
+        assert_eq!(judged.code, Some(1), "{}", judged.err);
+        let rounds = judged.json().remove(0)["rounds"].clone();
+        let failed = rounds.as_array().and_then(|rounds| rounds.last()).expect("a round").clone();
+        let why = failed["why"].as_str().unwrap_or_else(|| panic!("{failed}"));
+        assert!(why.starts_with("No other client is there") && why.contains(last), "{why}");
+    }
+}
+
 /// What a learner sees of a judgement: the rounds, and of the order that goes wrong every reply and everything that the
 /// server held, with the numbers that ZooKeeper has given.
 fn seen(rounds: &[Round]) -> Vec<String> {

@@ -53,6 +53,18 @@ impl Scope {
         }
     }
 
+    /// Adds to the integers that have these names, in every frame.
+    pub(crate) fn add_to<'n>(&mut self, names: impl Iterator<Item = (&'n str, i64)>) {
+        for (name, more) in names {
+            for frame in &mut self.frames {
+                let known = frame.get(name).and_then(|value| i64::try_from(value.clone()).ok());
+                if let Some(known) = known {
+                    Arc::make_mut(frame).insert(name.to_owned(), Value::from(known.saturating_add(more)));
+                }
+            }
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.frames.iter().rev().find_map(|frame| frame.get(name))
     }

@@ -7,6 +7,8 @@ use crate::lab::own_memory;
 /// Measures how much memory a search takes: the growth of this process's memory, or the size of the data that
 /// is known to be kept if that is more or the system does not report the former.
 pub(crate) struct Memory {
+    /// The most bytes that the search may take.
+    most: usize,
     before: Option<u64>,
     /// When memory was measured last, and how much it had grown.
     looked: Instant,
@@ -14,15 +16,13 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The most bytes that a search may take.
-    pub(crate) const MOST: usize = 1 << 30;
     /// The growth of any process, for code that it has not run before and what its allocator keeps in
     /// reserve.
     const SLACK: usize = 32 << 20;
     const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-    pub(crate) fn new() -> Self {
-        Self { before: own_memory(), looked: Instant::now(), grown: 0 }
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, before: own_memory(), looked: Instant::now(), grown: 0 }
     }
 
     fn look(&mut self) {
@@ -39,7 +39,7 @@ impl Memory {
     }
 
     pub(crate) fn is_full(&mut self, kept: usize, counting: usize) -> bool {
-        self.looked.elapsed() > Self::LOOK_EVERY && self.taken(kept, counting) > Self::MOST
+        self.looked.elapsed() > Self::LOOK_EVERY && self.taken(kept, counting) > self.most
     }
 }
 
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn resident_memory_counts_even_if_not_known_to_be_kept() {
         const HELD: usize = 3 * Memory::SLACK;
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(usize::MAX);
         // Elsewhere than on Linux, only the data that is known to be kept counts.
         if memory.before.is_none() {
             return;

@@ -82,8 +82,12 @@ pub struct Bounds {
     /// How long confirming the shortest order may take after the search was stopped; if it takes longer, the
     /// order is left out. `None`: no limit.
     pub confirmed_within: Option<Duration>,
-    /// The longest time that the whole exploration may take.
+    /// The longest time that the whole exploration may take; one that would take longer is refused.
     pub longest: Duration,
+    /// The time after which the search stops, however far it is.
+    pub within: Option<Duration>,
+    /// The most bytes that a search by states may take.
+    pub memory: usize,
 }
 
 impl From<&Explore> for Bounds {
@@ -116,6 +120,8 @@ impl Default for Bounds {
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             confirmed_within: None,
             longest: Duration::from_hours(24),
+            within: None,
+            memory: 1 << 30,
         }
     }
 }

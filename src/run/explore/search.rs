@@ -94,6 +94,14 @@ pub struct Seen {
 }
 
 impl Found {
+    /// Adds what an order breaks that is none of those that were counted.
+    pub(crate) fn add_breach(&mut self, other: Self) {
+        for (invariant, order) in other.shortest_of {
+            self.by_invariant.entry(invariant).or_default();
+            self.shortest_of.insert(invariant, order);
+        }
+    }
+
     /// Adds an order. `fixed`: how many of its first steps are the same in all orders that are counted.
     pub(crate) fn take(&mut self, steps: &[Taken], fixed: usize, ending: &Ending, prune: bool) {
         let orders = if prune { trace::extensions(&steps[fixed..]) } else { 1 };

@@ -205,6 +205,8 @@ pub(crate) struct Expanded {
     /// Whether all states were expanded.
     complete: bool,
     bytes: usize,
+    /// Whether these are more than allowed.
+    full: bool,
 }
 
 /// Expands all states, or as many as time and memory allow.
@@ -222,18 +224,18 @@ pub(crate) fn expand(
         outcomes: IndexMap::new(),
         ends: Vec::new(),
     };
-    let mut memory = Memory::new();
+    let mut memory = Memory::new(bounds.memory);
     let complete = graph.expand_all(space, bounds, (began, &mut memory), report)?;
     let bytes = memory.taken(graph.bytes() + space.bytes(), graph.counting_bytes());
-    Ok(Expanded { graph, complete, bytes })
+    Ok(Expanded { graph, complete, bytes, full: !complete && bytes > bounds.memory })
 }
 
 impl Expanded {
     /// Returns the findings, and whether they are complete.
     pub(crate) fn count(self, space: &mut impl StateSpace) -> Result<(Found, bool), ExploreError> {
-        let Self { graph, complete, bytes } = self;
+        let Self { graph, complete, bytes, full } = self;
         let found = graph.count_orders(space, complete)?;
-        Ok((Found { bytes: bytes as u64, full: !complete && bytes > Memory::MOST, ..found }, complete))
+        Ok((Found { bytes: bytes as u64, full, ..found }, complete))
     }
 }
 

@@ -263,6 +263,11 @@ impl Work {
         });
         drop(space);
         let found = found.and_then(|(mut found, complete)| {
+            // What does not fit into memory is searched at random, for the time that is given.
+            if found.full && found.shortest_of.is_empty() && self.bounds.within.is_some() {
+                let drawn = random_orders::first_breach(explorer, u32::MAX, &|| self.stopped())?;
+                found.add_breach(drawn.unwrap_or_default());
+            }
             if self.bounds.graph && complete && found.states <= MOST_STATES as u64 {
                 found.graph = explorer.graph()?;
             }
@@ -434,7 +439,8 @@ impl Work {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
+        let is_late = self.bounds.within.is_some_and(|within| self.began.elapsed() > within);
+        is_late || self.stop.load(Ordering::Acquire)
     }
 }
 
@@ -449,7 +455,7 @@ fn seconds(size: &search::Size, took: Duration, bounds: &Bounds) -> f64 {
 /// Fails if a search would take too long.
 fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<(), ExploreError> {
     let seconds = seconds(size, took, bounds);
-    if size.ends <= FEW || seconds <= bounds.longest.as_secs_f64() {
+    if size.ends <= FEW || bounds.within.is_some() || seconds <= bounds.longest.as_secs_f64() {
         return Ok(());
     }
     Err(ExploreError::TooMany { orders: size.ends, rate: size.ends / seconds, seconds })

@@ -129,8 +129,7 @@ impl KataView<'_> {
         if let Some(exercise) = board.exercises.get(board.chosen) {
             title(&mut lines, words::KATA_TASK.get(lang), Role::Chrome);
             lines.extend(prose(exercise.task.get(lang), Role::Text));
-            title(&mut lines, words::KATA_FILE.get(lang), Role::Chrome);
-            lines.extend(prose(&exercise.file, Role::Code));
+            lines.extend(file_lines(&exercise.file, width, self.context));
         }
         if let Some(mistake) = &board.mistake {
             lines.push(Line::default());
@@ -155,11 +154,11 @@ impl KataView<'_> {
             }
         }
         if let Some(failure) = &board.failure {
-            lines.push(Line::default());
+            // On a small screen all of it is to be seen below the task.
             lines.extend(prose(failure.says.get(lang), Role::Danger));
             if let Some(order) = &failure.order {
                 let words = if failure.goes_wrong { words::KATA_ORDER } else { words::KATA_ANY_ORDER };
-                title(&mut lines, words.get(lang), Role::Chrome);
+                lines.push(Line::styled(words.get(lang), theme.style(Role::Chrome)));
                 lines.extend(prose(order.get(lang), Role::Code));
             }
             lines.extend(failure.why.iter().flat_map(|why| prose(why.get(lang), Role::Text)));
@@ -191,6 +190,18 @@ impl KataView<'_> {
         }
         Body { lines, newest }
     }
+}
+
+/// The path of the learner's file: in one line with its title, if there is room.
+fn file_lines(file: &str, width: usize, Context { theme, lang, .. }: Context) -> Vec<Line<'static>> {
+    let title = Span::styled(words::KATA_FILE.get(lang), theme.style(Role::Chrome));
+    let path = Span::styled(file.to_owned(), theme.style(Role::Code));
+    if title.width() + 2 + path.width() <= width {
+        return vec![Line::from(vec![title, Span::raw("  "), path])];
+    }
+    std::iter::once(Line::from(title))
+        .chain(paragraph::prose(file, width, theme.style(Role::Code), theme))
+        .collect()
 }
 
 /// Header, body and footer. The row between body and footer is for the sign that there is more.

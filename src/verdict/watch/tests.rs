@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Breach, Ended, Watch, breaches};
 use crate::{
+    clock::LessonTime,
     lesson::{Scenario, testing},
     log::{
         Belief,
@@ -281,4 +282,19 @@ fn what_is_over_in_the_middle_of_a_long_step_ends_there() {
     let mut watch = Watch::new(&scenario);
     watch.advance(&scenario, &log).expect("it can be evaluated");
     assert_eq!(watch.take_ended(), [Ended { invariant: OWN, known: stop, since: Some(over) }]);
+}
+
+/// What keys decide may be so only between the ends of two of them, while time passes in one step.
+#[test]
+fn a_breach_that_only_lasts_from_one_expiry_to_another_is_found_in_the_step_in_which_time_passed() {
+    let lock = |millis| holds("redis", Some(("A-1", Some(LessonTime::from_millis(millis)))));
+    let (scenario, mut log) = run(&["not exists('lock')"]);
+    log.add(lock(1_000));
+    log.stop();
+    let before = log.len();
+    let passed = log.at(5_000).add(lock(9_000));
+    log.stop();
+    let found = breaches(&scenario, &log).expect("evaluated");
+    let found = found.iter().find(|breach| breach.invariant == OWN).expect("it was so from 1.001 s on");
+    assert_eq!((found.at, before), (passed, passed));
 }

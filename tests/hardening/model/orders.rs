@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    program::{Case, Is, May, Never, SCRIPTS, Send, Step},
+    program::{Case, Is, May, Never, SCRIPTS, SOON, Send, Step},
     redis::{Redis, Reply},
 };
 
@@ -24,6 +24,8 @@ struct Client {
     at: usize,
     life: Life,
     reply: Reply,
+    /// When it last read the time.
+    read: i64,
     /// The steps queued since MULTI.
     queued: Option<Vec<usize>>,
 }
@@ -100,7 +102,7 @@ impl<'c> Model<'c> {
         for words in &case.setup {
             redis.call(words, 0);
         }
-        let client = Client { at: 0, life: Life::Ready, reply: Reply::Nil, queued: None };
+        let client = Client { at: 0, life: Life::Ready, reply: Reply::Nil, read: 0, queued: None };
         let mut state = State {
             redis,
             now: 0,
@@ -244,7 +246,7 @@ impl<'c> Model<'c> {
             Pick::Time => {
                 next.slow += usize::from(!able(state).is_empty());
                 let (until, _) = timer(&next).expect("somebody waits");
-                next.now = next.now.max(until + 1);
+                self.pass(&mut next, until + 1);
                 // Waits that end together also do so after a chain of waits.
                 for client in &mut next.clients {
                     if let Life::Waits { until: other, .. } = &mut client.life
@@ -260,10 +262,10 @@ impl<'c> Model<'c> {
                 let target = (last - 1).max(next.now);
                 // An end on the way is noticed two milliseconds later.
                 while let Some((until, n)) = timer(&next).filter(|(until, _)| *until <= target) {
-                    next.now = next.now.max(until + 2);
+                    self.pass(&mut next, until + 2);
                     self.wake_one(&mut next, n);
                 }
-                next.now = next.now.max(target + 2);
+                self.pass(&mut next, target + 2);
             }
             Pick::Thaw(n) => {
                 next.frozen.remove(&n);
@@ -302,6 +304,15 @@ impl<'c> Model<'c> {
         next
     }
 
+    /// Lets time pass until then. What invariants ask may be so only between the ends of two keys.
+    fn pass(&self, state: &mut State, to: i64) {
+        while let Some(last) = state.redis.next_end(state.now).filter(|last| last + 1 < to) {
+            state.now = last + 1;
+            self.ask(state);
+        }
+        state.now = state.now.max(to);
+    }
+
     /// Ends every wait that ends by then, the earliest first.
     fn wake(&self, state: &mut State, by: i64) {
         while let Some((_, n)) = timer(state).filter(|(until, _)| *until <= by) {
@@ -320,6 +331,11 @@ impl<'c> Model<'c> {
 
     /// `hears`: whether the reply reaches the client.
     fn make(&self, state: &mut State, n: usize, hears: bool) {
+        // What the program reads right before a command it reads when it sends that.
+        while let Step::Reads = self.case.programs[n][state.clients[n].at] {
+            state.clients[n].read = state.now;
+            state.clients[n].at += 1;
+        }
         let (at, now) = (state.clients[n].at, state.now);
         let Step::Move { send, label, until_ok, allow_lost } = &self.case.programs[n][at] else {
             unreachable!()
@@ -387,6 +403,14 @@ impl<'c> Model<'c> {
                     state.clients[n].life = Life::Ready;
                     return;
                 }
+                Some(Step::Reads) => {
+                    let mut after = self.case.programs[n][at..].iter();
+                    if let Some(Step::Move { .. }) = after.find(|step| !matches!(step, Step::Reads)) {
+                        state.clients[n].life = Life::Ready;
+                        return;
+                    }
+                    state.clients[n].read = state.now;
+                }
                 Some(Step::Wait { millis, .. }) => {
                     state.clients[n].life = Life::Waits { until: state.now + millis, again: false };
                     return;
@@ -396,6 +420,7 @@ impl<'c> Model<'c> {
                         (Is::Int(wanted), Reply::Int(number)) => wanted == number,
                         (Is::Text(wanted), Reply::Text(text)) => wanted == text,
                         (Is::Nil, Reply::Nil) => true,
+                        (Is::Soon { .. }, _) => state.now - state.clients[n].read < SOON,
                         _ => false,
                     };
                     state.clients[n].at += if so { 0 } else { *skip };
@@ -427,6 +452,9 @@ impl<'c> Model<'c> {
                 Never::ThereAndCounted { key, counter } => {
                     state.redis.exists(key, state.now) && count(counter) > 0
                 }
+                Never::Outlives { key, other } => {
+                    state.redis.exists(key, state.now) && !state.redis.exists(other, state.now)
+                }
                 Never::Left { key, more } => state.redis.left(key, state.now) > *more,
                 Never::Answered { client, label, is } => {
                     state.answers.get(&(*client, label.clone())) == Some(&Reply::Int(*is))
@@ -443,8 +471,13 @@ fn run(redis: &mut Redis, send: &Send, n: usize, now: i64) -> Reply {
     let own = format!("P{n}");
     match send {
         Send::Words(words) => {
-            let words: Vec<&str> =
-                words.iter().map(|word| if word == "self" { own.as_str() } else { word }).collect();
+            let time = now.to_string();
+            let words = words.iter().map(|word| match word.as_str() {
+                "self" => own.as_str(),
+                "now" => time.as_str(),
+                word => word,
+            });
+            let words: Vec<&str> = words.collect();
             redis.call(&words, now)
         }
         Send::Script { script, key, .. } => (SCRIPTS[*script].run)(redis, key, &own, now),

@@ -138,12 +138,17 @@ pub enum Send {
     Exec,
 }
 
+/// What an `if` asks: what the last reply is, or whether it is less than [`SOON`] since the program last read the time.
 #[derive(Debug, Clone)]
 pub enum Is {
     Int(i64),
     Text(String),
     Nil,
+    Soon { by_end: bool },
 }
+
+/// In milliseconds. No sum of waits comes so close to it that a millisecond would matter.
+pub const SOON: i64 = 700;
 
 #[derive(Debug, Clone)]
 pub enum Step {
@@ -157,7 +162,9 @@ pub enum Step {
         millis: i64,
         label: String,
     },
-    /// Skips the next `skip` steps unless the last reply was `is`.
+    /// Reads the time.
+    Reads,
+    /// Skips the next `skip` steps unless it `is` so.
     Unless {
         is: Is,
         skip: usize,
@@ -174,6 +181,7 @@ pub enum Never {
     Value { key: &'static str, is: String, derived: bool },
     ThereAndCounted { key: &'static str, counter: &'static str },
     Left { key: &'static str, more: i64 },
+    Outlives { key: &'static str, other: &'static str },
     Answered { client: usize, label: String, is: i64 },
 }
 
@@ -274,7 +282,8 @@ impl Case {
     fn draw_never(&self, draw: &mut Random) -> Option<Never> {
         let (counters, locks) = (self.counters(), self.locks());
         let key = draw.one(&KEYS);
-        Some(match draw.below(8) {
+        Some(match draw.below(9) {
+            8 => Never::Outlives { key, other: draw.one(&KEYS) },
             0..=2 if !locks.is_empty() => Never::Overlap(draw.one(&locks)),
             3 if !counters.is_empty() => {
                 let (counter, most) = (draw.one(&counters), i64::try_from(draw.below(3)).ok()?);
@@ -362,6 +371,7 @@ impl std::fmt::Display for Never {
             Self::Value { key, is, derived: true } => write!(f, "value('{key}' ~ '') == '{is}'"),
             Self::ThereAndCounted { key, counter } => write!(f, "exists('{key}') and {counter} > 0"),
             Self::Left { key, more } => write!(f, "pttl('{key}') > {more}"),
+            Self::Outlives { key, other } => write!(f, "exists('{key}') and not exists('{other}')"),
             Self::Answered { client, label, is } => write!(f, "P{client}.{label} == {is}"),
         }
     }
@@ -373,6 +383,9 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
         n += 1;
         let _ = match step {
             Step::Wait { millis, label } => writeln!(text, "{indent}- {label}: {{ wait: {millis}ms }}"),
+            Step::Reads => {
+                writeln!(text, "{indent}- let: {{ began: now, ends: now + {SOON}, took: now - began }}")
+            }
             Step::Count(counter) => writeln!(text, "{indent}- count: {counter}"),
             Step::Holds(lock) => writeln!(text, "{indent}- holds: {lock}"),
             Step::Drops(lock) => writeln!(text, "{indent}- drops: {lock}"),
@@ -381,6 +394,8 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
                     Is::Int(number) => format!("reply == {number}"),
                     Is::Text(word) => format!("reply == '{word}'"),
                     Is::Nil => "reply is none".to_owned(),
+                    Is::Soon { by_end: true } => "now < ends and reply != 'x'".to_owned(),
+                    Is::Soon { by_end: false } => format!("{SOON} - (now - began) > 0"),
                 };
                 let _ = writeln!(text, "{indent}- if: {is}\n{indent}  then:");
                 block(text, &steps[n..n + skip], &format!("{indent}    "));
@@ -389,7 +404,10 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
             }
             Step::Move { send, label, until_ok, allow_lost } => {
                 let sent = match send {
-                    Send::Words(words) => format!("redis: {}", words.join(" ").replace("self", "${self}")),
+                    Send::Words(words) => format!(
+                        "redis: {}",
+                        words.join(" ").replace("self", "${self}").replace("now", "${now}")
+                    ),
                     Send::Begin => "redis: MULTI".to_owned(),
                     Send::Exec => "redis: EXEC".to_owned(),
                     Send::Script { script, raw: true, key } => {
@@ -425,10 +443,13 @@ fn program(draw: &mut Random, most: usize) -> Vec<Step> {
     if draw.once_in(8) {
         steps.push(Step::Holds(draw.one(&LOCKS)));
     }
+    let timed = draw.once_in(3);
+    steps.extend(timed.then_some(Step::Reads));
     let mut made = 0;
     while made < moves {
         made += one(draw, &mut steps, true);
-        after(draw, &mut steps);
+        after(draw, &mut steps, timed);
+        steps.extend((timed && draw.once_in(3)).then_some(Step::Reads));
     }
     for (n, step) in steps.iter_mut().enumerate() {
         if let Step::Move { allow_lost, .. } = step {
@@ -455,7 +476,7 @@ fn one(draw: &mut Random, steps: &mut Vec<Step>, may_begin: bool) -> usize {
         4 => words(&["DECR", key]),
         5 => words(&["DEL", key]),
         6 => words(&["SET", key, draw.one(&["0", "1", "self"]), "PX", left]),
-        7 => words(&["SET", key, draw.one(&["1", "2"])]),
+        7 => words(&["SET", key, draw.one(&["1", "2", "1", "2", "now"])]),
         8 => words(&["PEXPIRE", key, left]),
         9 => words(&["PTTL", key]),
         10 => words(&["HINCRBY", "h", "f", "1"]),
@@ -505,7 +526,7 @@ fn script(draw: &mut Random, key: &str) -> Send {
 }
 
 /// What a program does after a reply, if anything.
-fn after(draw: &mut Random, steps: &mut Vec<Step>) {
+fn after(draw: &mut Random, steps: &mut Vec<Step>, timed: bool) {
     let made = match draw.below(4) {
         0 => Step::Count(draw.one(&COUNTERS)),
         1 => Step::Holds(draw.one(&LOCKS)),
@@ -514,6 +535,7 @@ fn after(draw: &mut Random, steps: &mut Vec<Step>) {
     };
     if draw.once_in(2) {
         let is = match draw.below(6) {
+            _ if timed && draw.once_in(2) => Is::Soon { by_end: draw.once_in(2) },
             5 => Is::Text("Lost".to_owned()),
             0 => Is::Nil,
             1 => Is::Text("OK".to_owned()),

@@ -1,5 +1,6 @@
 //! Redlock on five servers: clients ask one server after the other, hold the lock and work if enough have answered OK,
-//! and release what they were granted. Counted by a model that shares no code with Lockstep, and models nothing else.
+//! and release what they were granted; and with clients that read the time and try again. Counted by models that share
+//! no code with Lockstep, and model nothing else.
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -144,4 +145,94 @@ async fn redlock_comes_to_what_a_model_of_five_servers_says() {
         println!("{which}: {orders} orders, {} and {} transitions", found.transitions, model.transitions);
         assert!(found.transitions * 10 <= model.transitions * 12, "{which}: {}", found.transitions);
     }
+}
+
+/// Three clients that read the time before and after they ask, and try again where they were not granted enough.
+fn polling() -> String {
+    let mut text = format!("{HEAD}lab: masters\nclients:\n");
+    for name in ["A", "B", "C"] {
+        let _ = writeln!(text, "  {name}: {{ runs: asker }}");
+    }
+    text.push_str(
+        "params: { lease: 30s, drift: 302 }\nprograms:\n  asker:\n    - let: { granted: 'false' }\n",
+    );
+    text.push_str("    - repeat:\n        - let: { began: now }\n");
+    for server in 1..=SERVERS {
+        let set = "SET lock ${token} NX PX ${lease}";
+        let _ = writeln!(text, "        - lock{server}: {{ redis: \"{set}\", on: redis{server} }}");
+    }
+    text.push_str(
+        "        - let: { votes: \"[lock1, lock2, lock3, lock4, lock5]|select('equalto', 'OK')|list|length\" }
+        - let: { validity: lease - (now - began) - drift }
+        - if: votes >= 3 and validity > 0
+          then: [ holds: lock, let: { granted: 'true' } ]
+          else:\n",
+    );
+    for server in 1..=SERVERS {
+        let release = "script: release_if_owner, keys: [lock], args: ['${token}']";
+        let _ = writeln!(text, "            - unlock{server}: {{ {release}, on: redis{server} }}");
+    }
+    text.push_str("            - wait: 300ms\n      while: not granted\n    - wait: 5s\n    - drops: lock\n");
+    text.push_str(crate::texts::ONLY);
+    text.push_str("    invariants: [ never: { overlap: lock } ]\n");
+    text.push_str("    claims:\n      - exclusive: lock\nstory:\n  - finish: A\n");
+    text
+}
+
+/// All their orders of fewer moves than make all of them wait, so that no time passes.
+#[derive(Debug, Default)]
+struct Polling {
+    transitions: u64,
+    known: HashMap<(usize, [Option<usize>; SERVERS], [usize; 3], bool), u128>,
+}
+
+impl Polling {
+    const WAITS: usize = 2 * SERVERS;
+
+    fn count(
+        &mut self,
+        left: usize,
+        owners: [Option<usize>; SERVERS],
+        at: [usize; 3],
+        ever_held: bool,
+    ) -> u128 {
+        if left == 0 {
+            return 1;
+        }
+        if let Some(known) = self.known.get(&(left, owners, at, ever_held)) {
+            return *known;
+        }
+        let mut orders = 0;
+        for client in (0..3).filter(|client| at[*client] < Self::WAITS) {
+            self.transitions += 1;
+            let (mut owners, mut at, mut ever_held) = (owners, at, ever_held);
+            let owner = &mut owners[at[client] % SERVERS];
+            if at[client] < SERVERS {
+                owner.get_or_insert(client);
+            } else if *owner == Some(client) {
+                *owner = None;
+            }
+            at[client] += 1;
+            if at[client] == SERVERS && owners.iter().filter(|owner| **owner == Some(client)).count() >= 3 {
+                (at[client], ever_held) = (Self::WAITS, true);
+            }
+            orders += self.count(left - 1, owners, at, ever_held);
+        }
+        self.known.insert((left, owners, at, ever_held), orders);
+        orders
+    }
+}
+
+#[tokio::test]
+async fn what_a_program_has_read_and_will_not_read_again_makes_no_more_states() {
+    const MOVES: usize = 24;
+    let mut model = Polling::default();
+    let orders = model.count(MOVES, [None; SERVERS], [0; 3], false);
+    let text = polling();
+    let found = explored(&text, Bounds { moves: MOVES, ..Bounds::default() }).await;
+    let found = found.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert!(found.complete);
+    assert_eq!((found.orders(), found.cut, found.violations), (orders, orders, 0));
+    println!("{orders} orders, {} and {} transitions", found.transitions, model.transitions);
+    assert!(found.transitions * 10 <= model.transitions * 12, "{}", found.transitions);
 }

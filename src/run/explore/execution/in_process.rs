@@ -4,7 +4,7 @@
 //! No process needs to be killed or stopped: a crashed actor sends nothing more, a frozen one nothing until
 //! it runs again. Findings are confirmed with processes afterwards (see [`super::carry_out`]).
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{
     OnServers,
@@ -56,6 +56,14 @@ pub struct Node {
     pub(crate) tracked: Tracked,
     pub(crate) broken: Vec<Broken>,
     pub(crate) trail: Trail,
+}
+
+/// Time that passed in a step, and what had happened in that step before.
+struct Passing {
+    from: LessonTime,
+    to: LessonTime,
+    events: usize,
+    actors: Actors,
 }
 
 pub struct InProcess {
@@ -327,7 +335,7 @@ impl InProcess {
         next.steps += 1;
         next.tally.add(pick, self.situation(from).is_slow());
         let (mut touch, mut maybe_written) = (StepFootprint::everything(), Vec::new());
-        let mut output = Output::at(from.now);
+        let (mut output, mut passings) = (Output::at(from.now), Vec::new());
         // All choices but the last end with a stop of their own. A reply is dropped after the move.
         let choices = pick.choices(&self.scenario);
         let (before, after) = choices.split_at(if choices.len() > 2 { 2 } else { choices.len() });
@@ -351,8 +359,10 @@ impl InProcess {
                 stop = begin_choice(&after[1], &mut output.events);
                 Ok(())
             }
-            Pick::Timer => self.pass_to_next_timer(&mut next, &mut output),
-            Pick::Pass(millis) => self.pass_time(Duration::from_millis(millis), &mut next, &mut output),
+            Pick::Timer => self.pass_to_next_timer(&mut next, &mut output, &mut passings),
+            Pick::Pass(millis) => {
+                self.pass_time(Duration::from_millis(millis), &mut next, &mut output, &mut passings)
+            }
             Pick::Thaw(_) => {
                 let runs = |actor| next.tally.runs(&self.scenario, actor);
                 next.actors.wake_until(from.now, runs, &mut output)
@@ -408,10 +418,51 @@ impl InProcess {
         for event in &events {
             next.tracked.take(next.steps, event, &mut touch);
         }
+        self.check_at_expiries(from, &mut next, (pick, &events), &passings)?;
         next.trail = from.trail.then(pick, events);
         self.check_invariants(&mut next, &mut touch, &maybe_written)?;
         self.current = next.trail.clone();
         Ok((next, touch))
+    }
+
+    /// Evaluates the invariants at the moments at which keys expired while time passed in a step. What keys decide
+    /// may be so only then: before the waits end, too, that time passed to.
+    fn check_at_expiries(
+        &mut self,
+        from: &Node,
+        next: &mut Node,
+        (pick, events): (Pick, &[Event]),
+        passings: &[Passing],
+    ) -> Result<(), ExploreError> {
+        if self.watches.iter().all(WatchedInvariant::reads_no_keys) {
+            return Ok(());
+        }
+        for passing in passings {
+            let moments = from.keyspaces.iter().flat_map(|keyspace| keyspace.expiries());
+            let moments: BTreeSet<_> =
+                moments.filter(|moment| passing.from < *moment && *moment < passing.to).collect();
+            for now in moments {
+                let events = &events[..passing.events];
+                let mut node =
+                    Node { now, actors: passing.actors.clone(), steps: next.steps, ..from.clone() };
+                for event in events {
+                    node.tracked.take(node.steps, event, &mut StepFootprint::default());
+                }
+                if self.wants_log() {
+                    let stop = EventKind::Stop { item: from.steps, stop: Stop::Passed };
+                    let then = events.iter().cloned().chain([Event { at: now, kind: stop }]);
+                    node.trail = from.trail.then(pick, then.collect());
+                }
+                for (n, watch) in Arc::clone(&self.watches).iter().enumerate() {
+                    let known = next.broken.iter().any(|broken| broken.invariant == watch.invariant);
+                    if !known && !watch.reads_no_keys() && self.holds(n, watch, &node)? {
+                        let ways = vec![vec![from.steps]];
+                        next.broken.push(Broken { invariant: watch.invariant, ways });
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// How many milliseconds the clock of a server is ahead of the order's time.
@@ -435,22 +486,33 @@ impl InProcess {
     }
 
     /// Lets this much time pass, and a little more: all waits that end by then end on the way.
-    fn pass_time(&self, by: Duration, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
+    fn pass_time(
+        &self,
+        by: Duration,
+        next: &mut Node,
+        output: &mut Output,
+        passings: &mut Vec<Passing>,
+    ) -> Result<(), Failure> {
         let target = output.now + by;
         loop {
             let timer = next.actors.next_timer(|actor| next.tally.runs(&self.scenario, actor));
             let timer = timer.filter(|(_, due)| *due <= target);
-            output.now = output.now.max(surely_after(timer.map_or(target, |(_, due)| due)));
+            passings.push(passing(next, output, surely_after(timer.map_or(target, |(_, due)| due))));
             let Some((actor, _)) = timer else { return Ok(()) };
             next.actors[actor].wake(output)?;
         }
     }
 
     /// Lets time pass to the next timer, and a little more; the other timers are postponed by as much.
-    fn pass_to_next_timer(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
+    fn pass_to_next_timer(
+        &self,
+        next: &mut Node,
+        output: &mut Output,
+        passings: &mut Vec<Passing>,
+    ) -> Result<(), Failure> {
         let runs = |actor| next.tally.runs(&self.scenario, actor);
         let Some((_, due)) = next.actors.next_timer(runs) else { return Ok(()) };
-        output.now = output.now.max(next_milli(due));
+        passings.push(passing(next, output, next_milli(due)));
         next.actors.put_off(due, output.now.since(due));
         next.actors.wake_until(due, runs, output)
     }
@@ -470,6 +532,13 @@ impl InProcess {
         let expiry = if self.rules.slow > node.tally.slow { next_expiry(node) } else { None };
         Situation::new(&node.actors, &self.scenario, &node.tally, false).with_expiry(expiry)
     }
+}
+
+/// Lets time pass to a moment, unless it is later already.
+fn passing(node: &Node, output: &mut Output, to: LessonTime) -> Passing {
+    let from = output.now;
+    output.now = from.max(to);
+    Passing { from, to: output.now, events: output.events.len(), actors: node.actors.clone() }
 }
 
 /// Returns the scenario with equal programs shared, so that the actors that run them can be in equal states.

@@ -124,6 +124,11 @@ impl Keyspace {
         self.entries.iter().any(|entry| entry.ends.is_some())
     }
 
+    /// The moments at which keys are gone.
+    pub(crate) fn expiries(&self) -> impl Iterator<Item = LessonTime> {
+        self.entries.iter().filter_map(|entry| Some(LessonTime::from_millis(entry.ends? + 1)))
+    }
+
     /// The keys that differ between the two keyspaces at a time.
     pub(crate) fn differences(&self, other: &Self, at: LessonTime) -> Vec<String> {
         let alive = |entry: &&Arc<Entry>| entry.lives(at);

@@ -26,9 +26,9 @@ use super::{
 };
 use crate::{
     clock::LessonTime,
-    lesson::plan::Program,
+    lesson::{Scenario, plan::Program},
     log::{ActorId, Event, EventKind, Observed},
-    program::{Actor, Actors, LiveNames, State as ActorState, actor_id},
+    program::{Actor, Actors, LiveNames, State as ActorState, Times, TimesOfPrograms, actor_id},
     run::explore::{
         Broken, ClientPlace, ExploreError, Explorer, MOST_STATES, Pick, ServerContents, StateGraph,
         StateNode, StateStep, StepFootprint, Whereabouts,
@@ -123,9 +123,9 @@ pub(crate) struct CollapsedStates<'x> {
     /// Whether any invariant reads which actors have finished.
     asks_for_ends: bool,
     symmetry: Symmetry,
-    /// Whether the time of every state is 0 and later ends are relative to that, because nothing asks for the
-    /// time.
-    relative: bool,
+    /// If the time of every state is 0 and later times are relative to that: the variables of each program that
+    /// hold times. `None` if something would notice that.
+    relative: Option<TimesOfPrograms>,
 }
 
 impl InProcess {
@@ -146,18 +146,11 @@ impl<'x> CollapsedStates<'x> {
         } else {
             Symmetry::none(&explorer.scenario)
         };
-        let mut live = HashMap::new();
-        let mut asks_the_time = time_command::is_asked_for(&explorer.scenario);
-        for plan in &explorer.scenario.actors {
-            let names =
-                live.entry(Arc::as_ptr(&plan.program)).or_insert_with(|| LiveNames::of(&plan.program));
-            asks_the_time |= names.ever_reads("now");
-        }
         Self {
-            relative: !asks_the_time,
+            relative: times(&explorer.scenario),
             asks_for_ends: watches.iter().flat_map(|watch| &watch.reads).any(|reads| reads.ends),
             explorer,
-            live,
+            live: HashMap::new(),
             locals: IndexSet::new(),
             unbounded: IndexSet::new(),
             loops: Vec::new(),
@@ -267,7 +260,9 @@ impl<'x> CollapsedStates<'x> {
     /// Returns the number of an actor's local state.
     fn local(&mut self, n: usize, actor: &Arc<Actor>, transactions: &Transactions) -> u32 {
         let program = actor.program();
-        let live = self.live.entry(Arc::as_ptr(program)).or_insert_with(|| LiveNames::of(program));
+        let plans = &self.explorer.scenario.actors;
+        let is_given = |name: &str| plans.iter().any(|plan| plan.scope.get(name).is_some());
+        let live = self.live.entry(Arc::as_ptr(program)).or_insert_with(|| LiveNames::of(program, is_given));
         let waits = Some(transactions).filter(|transactions| !transactions.is_empty() && !actor.is_over());
         let describe = |bounded| format!("{} {waits:?}", actor.local_state(live, bounded));
         let (local, new) = self.locals.insert_full(describe(true));
@@ -326,11 +321,11 @@ impl<'x> CollapsedStates<'x> {
 
     /// Shifts a node to time 0, unless something would notice.
     fn rebased(&mut self, mut node: Node) -> Node {
-        if !self.relative || node.now == LessonTime::ZERO {
+        let Some(times) = self.relative.as_ref().filter(|_| node.now != LessonTime::ZERO) else {
             return node;
-        }
+        };
         let by = node.now.since(LessonTime::ZERO);
-        node.actors.bring_forward(by);
+        node.actors.bring_forward(by, times);
         for keyspace in &mut node.keyspaces {
             let living = self.explorer.servers.living(keyspace, node.now);
             *keyspace = if living.has_ends() {
@@ -501,8 +496,10 @@ impl<'x> CollapsedStates<'x> {
         pick: Pick,
     ) -> Result<(State, Vec<usize>), ExploreError> {
         let (next, _) = self.explorer.take(node, pick)?;
+        // While time passes, an invariant may be broken for a moment only.
+        let passing = next.broken.iter().fold(0, |all, broken| all | 1 << broken.invariant);
         let next = self.rebased(next);
-        let next = self.encode(&next, Some((node, state)), get_u64(state, BROKEN))?;
+        let next = self.encode(&next, Some((node, state)), get_u64(state, BROKEN) | passing)?;
         Ok(self.canonical(next))
     }
 
@@ -595,6 +592,24 @@ impl StateSpace for CollapsedStates<'_> {
         let (_, from) = self.successor(&node, state, pick)?;
         Ok((concrete, from.into_iter().map(|n| permutation[n]).collect()))
     }
+}
+
+/// The variables of each program that hold times, or `None` if something would notice a shift of all times.
+fn times(scenario: &Scenario) -> Option<TimesOfPrograms> {
+    if time_command::is_asked_for(scenario) {
+        return None;
+    }
+    let mut all = TimesOfPrograms::new();
+    for plan in &scenario.actors {
+        let times = Times::of(&plan.program, &plan.scope)?;
+        // Programs that only differ in their parameters are one.
+        let known = all.entry(Arc::as_ptr(&plan.program)).or_insert_with(|| times.clone());
+        if *known != times {
+            return None;
+        }
+    }
+    all.retain(|_, times| !times.is_empty());
+    Some(all)
 }
 
 /// Whether an actor's move may change the transactions of others.

@@ -47,6 +47,13 @@ pub(crate) fn watched_invariants(scenario: &Scenario) -> Arc<[WatchedInvariant]>
     watches.collect()
 }
 
+impl WatchedInvariant {
+    /// Whether it does not depend on what servers hold.
+    pub(crate) fn reads_no_keys(&self) -> bool {
+        self.reads.as_ref().is_some_and(|reads| reads.keys.is_empty())
+    }
+}
+
 impl Reads {
     /// What an expression reads, if that is only parameters, counters, and functions of keys that are named
     /// literally: anything else may read anything.
