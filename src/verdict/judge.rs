@@ -224,6 +224,13 @@ fn describe(world: &World, overlap: &Overlap) -> Text {
     let names: Vec<&str> = overlap.holders.iter().filter_map(name).collect();
     let from = overlap.from.brief();
     let to = overlap.apart.map(LessonTime::brief);
+    if to.as_ref() == Some(&from) {
+        let (en, zh) = (names.join(" and "), names.join("、"));
+        return Text::new(
+            format!("{en} at once, for a moment at {from}"),
+            format!("{zh} 在 {from} 一度同时持有"),
+        );
+    }
     let to = to.map_or_else(|| Text::new("the end", "结束"), |to| Text::new(&to, format!(" {to}")));
     Text::new(
         format!("{} at once, from {from} to {}", names.join(" and "), to.en),

@@ -39,6 +39,18 @@ fn an_overlap_is_found_and_dated() {
 }
 
 #[test]
+fn an_overlap_whose_ends_read_the_same_is_one_moment() {
+    let (scenario, _) = run("      - overlap: lock\n");
+    let mut log = testing::log(&scenario).ticking(Duration::from_nanos(1));
+    log.believes(0, Belief::Holding);
+    log.believes(1, Belief::Holding);
+    log.believes(0, Belief::Nothing);
+    let observed = judge(&scenario, &log).claims.remove(0).observed;
+    assert!(observed.en.starts_with("A and B at once, for a moment at 0"), "{observed:?}");
+    assert!(observed.zh.ends_with("一度同时持有"), "{observed:?}");
+}
+
+#[test]
 fn exclusive_needs_a_holder() {
     let (scenario, mut log) = run("      - exclusive: lock\n");
     let nobody = judge(&scenario, &log);

@@ -266,6 +266,23 @@ fn faults_break_arrows_and_lifelines_visibly() {
 }
 
 #[test]
+fn what_happens_to_a_link_is_on_no_other_clients_lifeline() {
+    for size in [(80, 24), (100, 30), (120, 40)] {
+        let rows = carried_sequence("lost-reply", "resend", size).rows();
+        let names = rows.iter().find(|row| row.contains("■ B ") && row.contains("redis")).expect("names");
+        let column = |row: &str, sign: &str| row.find(sign).map(|at| row[..at].chars().count());
+        let other = column(names, "■ B").expect("B") + 1;
+        let cut = rows.iter().filter(|row| row.contains("link ") && !row.contains("A→redis link"));
+        for row in cut {
+            let at = row.chars().nth(other).expect("a lifeline").to_string();
+            assert!(!["▮", "✗", "▶"].contains(&at.as_str()), "{size:?}: {rows:#?}");
+        }
+        let broken = rows.iter().find(|row| row.contains("lost: broken pipe"));
+        assert!(broken.is_none_or(|row| column(row, "✗") > Some(other)), "{size:?}: {rows:#?}");
+    }
+}
+
+#[test]
 fn a_crowd_is_one_column_with_counts() {
     for size in SIZES {
         let mut stand = sequence(staged::herd(900, 1), Lang::En, size, Theme::default());

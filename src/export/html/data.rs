@@ -154,7 +154,7 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
         let mut link = None;
         let (glyph, says) = match &event.kind {
             EventKind::Fault(fault) => {
-                link = fault.link().map(ToString::to_string);
+                link = fault.link().map(|link| format!("{}→{}", link.from, link.to));
                 (fault::glyph(fault), Text::from_fn(|lang| fault::words(lang, fault)))
             }
             EventKind::ServerDied { server, why } => {

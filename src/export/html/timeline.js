@@ -88,6 +88,8 @@ function settleSpots() {
 }
 /** How far a column has been scrolled out at the left: words begin where they can be seen. */
 const beyond = (column) => Math.max(0, gone - px(column));
+/** The width of a mark's glyph and a few letters of its text; with less, a cut letter would say nothing. */
+const LEAST_WORDS = 50;
 /** Draws marks. The text of a mark may extend to the next visible mark of its row; with less than `draw` returns, only
  *  the glyph is shown. */
 function marks(track, list, client, draw) {
@@ -108,7 +110,7 @@ function marks(track, list, client, draw) {
       element.style.maxWidth = `${room}px`;
       element.style.marginLeft = `${out}px`;
       element.classList.toggle("out", out > 0 && room < STUB);
-      if (least) element.classList.toggle("bare", room < least);
+      element.classList.toggle("bare", room < (least || LEAST_WORDS));
     }
   });
 }
@@ -158,7 +160,7 @@ function split(piece, clash, left) {
 /** The width in which words are not cut. */
 const roomOf = (words) => 8 + [...words].reduce((sum, sign) => sum + (sign > "\u2e80" ? 13 : 7.9), 0);
 const IN_BAR = { holding: "mine", sharing: "shared", waiting: "waits", saw: "saw" };
-function bar(track, data, entry) {
+function bar(track, data, entry, bars) {
   let list = pieces(entry);
   if (HELD.has(entry.kind)) {
     for (const clash of run.clashes.filter((clash) => clash.lock === entry.lock)) list = list.flatMap((piece) => split(piece, clash, entry.left));
@@ -174,12 +176,30 @@ function bar(track, data, entry) {
       element.append(name);
       spots[spots.length - 1].words = () => 22 + roomOf(words.textContent);
     }
+    bars.push(element);
     track.append(appears(piece.event, element));
   }
 }
 function lane(data) {
   const { element, label, track } = row(data.bars.length ? "lane" : "lane flat", `${glyphOf(data.client)} ${data.name}`, data.client);
-  for (const entry of data.bars) bar(track, data, entry);
+  const bars = [];
+  for (const entry of data.bars) bar(track, data, entry, bars);
+  // A later bar of the lane covers an earlier one, whose name then ends before it.
+  const named = bars.filter((element) => element.querySelector(".name"));
+  if (named.length > 1) moved.push(() => {
+    const there = named.filter((element) => !element.hidden)
+      .map((element) => ({ element, from: element.offsetLeft, end: element.offsetLeft + element.offsetWidth }));
+    there.forEach(({ element, from, end }, n) => {
+      const name = element.querySelector(".name");
+      const covers = (other, m) => other.from < end - 1 && (other.from > from || (other.from === from && m > n));
+      const to = Math.min(end, ...there.filter(covers).map((other) => other.from));
+      name.style.right = to < end ? `${end - to}px` : "";
+      if (to < end) {
+        element.classList.toggle("narrow", to - from < 22 + roomOf(name.textContent));
+        element.classList.toggle("tiny", to - from < 24);
+      }
+    });
+  });
   marks(track, data.marks, data.client, (mark, entry) => {
     mark.dataset.event = entry.e;
     if (entry.kind === "note" || entry.r === null) {
@@ -196,7 +216,7 @@ function lane(data) {
   labels.push(() => {
     const beliefs = data.bars.filter((bar) => bar.e < position && !isOver(bar.end) && SAYS[bar.kind] && bar.kind !== "saw");
     const bare = (bar) => bar.bare.some(([, e, , end]) => e < position && !isOver(end));
-    label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "still" : bar.kind)).join(", ");
+    label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "wrong" : bar.kind)).join(", ");
     label.classList.toggle("dead", beliefs.some((bar) => bar.kind === "dead"));
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", `${data.name}: ${label.lastChild.textContent || "–"}`);
@@ -238,6 +258,7 @@ function truth(data) {
     label.lastChild.textContent = died ? `✝ ${say("dead")}` : data.lock || "";
     return false;
   });
+  const named = [];
   for (const span of data.spans) {
     const bar = colour(make("div", span.value ? "bar value" : "bar"), span.client);
     const name = make("div", "name");
@@ -254,7 +275,24 @@ function truth(data) {
     bar.append(name);
     track.append(appears(span.e, place(bar, span.a, span.b, span.end)));
     if (span.value || name.querySelector("span")) spots[spots.length - 1].words = () => roomOf(name.textContent);
+    named.push({ bar, name });
   }
+  if (!marks.length) return;
+  // In a dense chart, changes of the server's role share the line of the bars' names, which then begin after them.
+  moved.push(() => {
+    const dense = $("chart").classList.contains("dense"), there = dense ? marks.filter(({ element }) => !element.hidden) : [];
+    for (const { bar, name } of named) {
+      if (bar.hidden) continue;
+      const from = bar.offsetLeft, to = from + bar.offsetWidth;
+      let free = from;
+      for (const { element } of there) {
+        const left = element.offsetLeft, right = left + element.offsetWidth;
+        if (left < Math.min(to, free + roomOf(name.textContent)) && right > free) free = right;
+      }
+      name.style.paddingLeft = free > from ? `${free - from + 4}px` : "";
+      name.hidden = free > from && to - free < 30;
+    }
+  });
 }
 /** The shape of a lease, from column to column up to its end; right of the playhead, its current level. */
 function drained(span) {
@@ -302,12 +340,30 @@ function load(data, more) {
   run.bands.forEach(band);
   run.truths.forEach(truth);
   axis();
+  const links = [];
   for (const fault of run.faults) {
     const strike = across(make("div", "strike"), fault.x);
     // Links have no lane of their own.
-    if (fault.link) strike.append(make("b", "", `${fault.glyph} ${fault.link}`));
+    if (fault.link) {
+      const label = make("b");
+      strike.append(label);
+      links.push({ strike, label, fault });
+    }
     $("chart").append(appears(fault.e, strike));
   }
+  $("chart").classList.toggle("linked", links.length > 0);
+  moved.push(() => {
+    // Where two faults of links are close to each other, the earlier one leaves its glyph, or nothing.
+    let until = edge;
+    for (const { strike, label, fault } of links.slice().reverse()) {
+      if (strike.hidden) continue;
+      const room = until - px(fault.x), words = `${fault.glyph} ${fault.link}`;
+      const fitting = [words, fault.glyph].find((words) => roomOf(words) + 8 <= room) || "";
+      if (label.textContent !== fitting) label.textContent = fitting;
+      label.hidden = !fitting;
+      if (fitting) until = px(fault.x);
+    }
+  });
   for (const id of ["head", "flight"]) {
     const element = make("div");
     element.id = id;

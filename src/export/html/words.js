@@ -6,7 +6,7 @@ const SAYS = {
   verdict: ["Verdict", "结论"], lanes: ["Who believes what", "各方眼中的锁"],
   servers: ["What the servers hold", "服务器上的真相"], wire: ["On the wire", "网络收发"],
   holding: ["holding", "持有"], sharing: ["sharing", "共享持有"], waiting: ["waiting", "等待"], unsure: ["unsure", "不确定"],
-  mine: ["mine", "持有"], shared: ["shared", "共享持有"], still: ["still mine", "仍以为持有"], waits: ["waits", "等待"],
+  mine: ["holds", "持有"], shared: ["shared", "共享持有"], wrong: ["is wrong", "仍以为持有"], still: ["still thinks it holds", "仍以为持有"], waits: ["waits", "等待"],
   saw: ["saw {}", "读到 {}"],
   frozen: ["frozen", "冻结"], dead: ["killed", "被杀死"],
   home: ["To the beginning (Home)", "回到开头 (Home)"], back: ["One step back (←)", "后退一步 (←)"],

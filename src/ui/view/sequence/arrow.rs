@@ -45,7 +45,7 @@ impl Arrow {
     pub fn new(scene: &Scene<'_>, window: &Window, row: &Row) -> Option<Self> {
         let RowKind::Message { client: from, server: to, message } = row.kind else { return None };
         let (left, right) = window.between(from, to);
-        let middle = left + right.saturating_sub(left) / 2;
+        let middle = window.middle(from, to);
         let sender = match message {
             Message::Delivered { sent } | Message::Orphaned { sent } => sent,
             _ => row.event,

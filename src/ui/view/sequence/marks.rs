@@ -79,8 +79,7 @@ pub(crate) fn draw_link(
     draw_gap(scene, layout, (&words, y), buf);
     let seen = ends.iter().filter(|(_, _, event)| *event < position);
     for (from, to, _) in seen {
-        let (left, right) = layout.window.between(*from, *to);
-        cells::put(buf, (left + right.saturating_sub(left) / 2, y), glyph, style);
+        cells::put(buf, (layout.window.middle(*from, *to), y), glyph, style);
     }
     // Drawn after the marks, so that no mark covers the text.
     draw_words(layout, (&words, y), style, buf);

@@ -84,6 +84,16 @@ impl Window {
         lines.filter_map(|(column, x)| Some((column, (*x)?)))
     }
 
+    /// The middle between two lifelines, where no other lifeline is: what happens there is no other client's.
+    pub fn middle(&self, one: usize, other: usize) -> u16 {
+        let (left, right) = self.between(one, other);
+        let middle = left + right.saturating_sub(left) / 2;
+        let lines = || self.lines().map(|(_, x)| x).filter(|x| (left..right).contains(x));
+        let Some(near) = lines().find(|x| x.abs_diff(middle) < 2) else { return middle };
+        let next = lines().filter(|x| *x > near).min().unwrap_or(right);
+        near + (next - near) / 2
+    }
+
     /// The columns of the screen strictly between two lifelines: the first, and the one after the last. A lifeline that
     /// is not visible is beyond the edge: clients at the left, servers at the right.
     pub fn between(&self, one: usize, other: usize) -> (u16, u16) {
