@@ -235,8 +235,8 @@ mod tests {
         assert!(installed.missing(&wanted, &search).is_empty());
         let other = libraries(Language::Python, "python-redis-lock", "4.0.2");
         let missing = installed.missing(&other, &search);
-        assert_eq!(missing.en().split(',').next(), Some("python-redis-lock 4.0.2"));
-        let zh = missing.text().zh;
+        let Text { en, zh } = missing.text();
+        assert_eq!(en.split(',').next(), Some("python-redis-lock 4.0.2"));
         assert!(zh.contains("lockstep doctor --install --with python"), "{zh}");
     }
 
