@@ -69,9 +69,7 @@ impl fmt::Display for Lang {
 /// A text in both languages. If an author wrote only one, it serves for both.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Text {
-    /// English.
     pub en: String,
-    /// Chinese.
     pub zh: String,
 }
 
