@@ -20,6 +20,11 @@ const PAUSED_NAP: i64 = 50 * MILLISECOND;
 /// naps are short after a change, and grow.
 const FIRST_PAUSED_NAP: i64 = MILLISECOND;
 
+/// Whether a function of libc has returned -1 because its deadline has passed.
+pub(crate) fn is_late(result: c_int) -> bool {
+    result == -1 && errno() == ETIMEDOUT
+}
+
 impl Moment {
     /// How long, in real time, a waiter with `left` of lesson time to go should nap before it reads the page again.
     /// Zero only if nothing is left.
@@ -56,37 +61,24 @@ impl Page {
         }
     }
 
-    /// As [`Page::nap_until`], for a function of libc that takes a deadline and returns -1 with `ETIMEDOUT` when it has
-    /// passed.
+    /// As [`Page::nap_until`], for a function of libc that takes a deadline. `is_over` tells whether its result, the last,
+    /// means that the deadline has passed.
     pub(crate) fn wait_until(
         self,
         family: Family,
         deadline: Timespec,
+        is_over: impl Fn(c_int) -> bool,
         wait: impl Fn(*const Timespec) -> c_int,
     ) -> c_int {
+        let mut last = 0;
         let (answer, _) = self.nap_until(family, deadline.as_nanos(), |nap| {
-            let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
-            (result != -1 || errno() != ETIMEDOUT).then_some(result)
+            last = wait(&Timespec::from_nanos(real(family.real()) + nap));
+            (!is_over(last)).then_some(last)
         });
-        answer.unwrap_or(-1)
+        answer.unwrap_or(last)
     }
 
-    /// As [`Page::wait_until`], for a function that returns the error.
-    pub(crate) fn try_until(
-        self,
-        family: Family,
-        deadline: Timespec,
-        wait: impl Fn(*const Timespec) -> c_int,
-    ) -> c_int {
-        let (answer, _) = self.nap_until(family, deadline.as_nanos(), |nap| {
-            let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
-            (result != ETIMEDOUT).then_some(result)
-        });
-        answer.unwrap_or(ETIMEDOUT)
-    }
-
-    /// As [`Page::wait_until`], for a function that takes a length of time and for which `is_over` tells whether its
-    /// result, the last, means that the time is over.
+    /// As [`Page::wait_until`], for a function that takes a length of time.
     pub(crate) fn wait_for(
         self,
         span: Timespec,

@@ -4,6 +4,7 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
+    naps::is_late,
 };
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -128,7 +129,7 @@ unsafe fn relative(
 unsafe fn absolute(deadline: *const Timespec, wait: impl Fn(*const Timespec) -> c_int) -> c_int {
     // SAFETY: promised by the caller.
     match (unsafe { Timespec::read(deadline) }, Page::get()) {
-        (Some(when), Some(page)) => page.wait_until(Family::Calendar, when, wait),
+        (Some(when), Some(page)) => page.wait_until(Family::Calendar, when, is_late, wait),
         _ => wait(deadline),
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
+    naps::is_late,
     status::{real_wait, shortest_lesson_sleep},
 };
 use core::{
@@ -137,8 +138,8 @@ pub unsafe extern "C" fn syscall(
     // The kernel compares the futex's value first, so a wake-up between two naps is noticed.
     let wait = |until: *const Timespec| call(until.expose_provenance() as c_long) as c_int;
     if command == FUTEX_WAIT {
-        return page.wait_for(given, |result| result == -1 && errno() == ETIMEDOUT, wait).into();
+        return page.wait_for(given, is_late, wait).into();
     }
     let family = if operation & FUTEX_CLOCK_REALTIME == 0 { Family::Monotonic } else { Family::Calendar };
-    page.wait_until(family, given, wait).into()
+    page.wait_until(family, given, is_late, wait).into()
 }

@@ -69,9 +69,7 @@ impl fmt::Display for Lang {
 /// A text in both languages. If an author wrote only one, it serves for both.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Text {
-    /// English.
     pub en: String,
-    /// Chinese.
     pub zh: String,
 }
 
@@ -210,6 +208,18 @@ macro_rules! both {
     };
 }
 pub(crate) use both;
+
+/// Displays these types as the English of their `text()`.
+macro_rules! displayed_in_english {
+    ($($error:ty),*) => {$(
+        impl std::fmt::Display for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.text().en)
+            }
+        }
+    )*};
+}
+pub(crate) use displayed_in_english;
 
 /// A constant text in both languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

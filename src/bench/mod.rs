@@ -127,7 +127,6 @@ pub enum Servers {
 }
 
 impl Servers {
-    /// The servers of a lab.
     pub fn of(lab: &Lab) -> Result<Self, Failed> {
         let servers = lab.servers();
         let [first, ..] = servers.as_slice() else { return Err("the lab has no servers".into()) };
@@ -269,12 +268,10 @@ impl Site {
         Self { servers, name, poll, meters, requests: AtomicU64::new(0), notifications: AtomicU64::new(0) }
     }
 
-    /// Counts a request to a server.
     fn count_request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a notification from a server.
     fn count_notification(&self) {
         self.notifications.fetch_add(1, Ordering::Relaxed);
     }

@@ -170,11 +170,7 @@ impl Run {
             if let Some(before) = lab.take() {
                 before.shutdown().await;
             }
-            *lab = Some(
-                Lab::start(kind, &self.series.options)
-                    .await
-                    .map_err(|error| Text::new(error.to_string(), error.chinese()))?,
-            );
+            *lab = Some(Lab::start(kind, &self.series.options).await.map_err(|error| error.text())?);
         }
         let Some(lab) = lab else { return Err(Text::default()) };
         let servers = Servers::of(lab).map_err(|error: Failed| error.to_string())?;

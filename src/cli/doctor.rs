@@ -13,11 +13,10 @@ use crate::{
         LabError, LabOptions,
         doctor::{programs, report},
         install::{InstallPlan, prepare},
-        report_zh,
     },
     lesson::{Language, Libraries, library::carried_libraries},
     run::session::RunError,
-    text::{Lang, Text, Words},
+    text::{Lang, Words},
 };
 
 pub(crate) fn doctor(global: &Global, install: bool, with: &[Language], yes: bool) -> Result<u8, Failure> {
@@ -33,7 +32,7 @@ pub(crate) fn doctor(global: &Global, install: bool, with: &[Language], yes: boo
             None if !global.json => print::line(words::NOTHING_MISSING.get(lang))?,
             None => {}
             Some(plan) => {
-                print::tell(&plan_words(&plan, lang));
+                print::tell(plan.text().get(lang));
                 if !yes && !asked(words::INSTALL_THIS, lang)? {
                     return Err(Failure::server(words::NOTHING_INSTALLED.text(&[])));
                 }
@@ -56,11 +55,8 @@ pub(crate) fn doctor(global: &Global, install: bool, with: &[Language], yes: boo
         }
         print::json(&json)?;
     } else {
-        let said = match lang {
-            Lang::En => report.to_string(),
-            Lang::Zh => report_zh::report(&report),
-        };
-        print::line(&[said, libraries_words(&options, &libraries, lang)].concat())?;
+        let report = report.text();
+        print::line(&[report.get(lang), &libraries_words(&options, &libraries, lang)].concat())?;
     }
     Ok(if report.healthy() && missing.is_empty() { OK } else { SERVER })
 }
@@ -84,17 +80,9 @@ fn libraries_words(options: &LabOptions, libraries: &Libraries, lang: Lang) -> S
         }
     }
     if !missing.is_empty() {
-        let missing = Text { en: missing.en(), zh: missing.zh() };
-        lines += &(words::LIBRARY_MISSING.with(lang, &[missing.get(lang)]) + "\n");
+        lines += &(words::LIBRARY_MISSING.with(lang, &[missing.text().get(lang)]) + "\n");
     }
     lines
-}
-
-pub(crate) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
-    match lang {
-        Lang::En => plan.to_string(),
-        Lang::Zh => report_zh::plan(plan),
-    }
 }
 
 /// Asks the user at the terminal. Without a terminal nobody can answer, which is reported as an error.

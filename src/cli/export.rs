@@ -83,6 +83,8 @@ fn parse_size(text: &str) -> Result<(u16, u16), String> {
 pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
     let format = args.format.map_or_else(|| named(args.output.as_deref()), Ok)?;
     // Every mistake that can be found without a server is reported before the first server starts.
+    // Pictures go to standard output by default, and these are other names of it.
+    let is_standard_output = |path: &Path| ["-", "/dev/stdout"].map(Path::new).contains(&path);
     let path = args.output.as_deref().filter(|path| !is_standard_output(path));
     let claim = |path| -> Result<_, Failure> {
         let ours = |there: &Path| format.wrote(&output::beginning(there));
@@ -181,9 +183,4 @@ fn finished(scenario: &Scenario, log: Log) -> Finished {
         verdict: (!scenario.claims.is_empty()).then(|| verdict::judge(scenario, &log)),
         log,
     }
-}
-
-/// Whether a path is another name of standard output, where pictures go by default.
-fn is_standard_output(path: &Path) -> bool {
-    path == Path::new("-") || path == Path::new("/dev/stdout")
 }

@@ -24,7 +24,6 @@ const FIXED: [(&str, &str); 4] = [
     ("Possible values:", "可选值："),
 ];
 
-/// The texts of a command.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct HelpTexts {

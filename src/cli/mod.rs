@@ -277,17 +277,17 @@ impl From<LessonError> for Failure {
     }
 }
 
-impl From<RecordingError> for Failure {
-    fn from(error: RecordingError) -> Self {
-        Self::usage(error.to_string())
-    }
+/// Errors that are the user's to mend, and have no Chinese.
+macro_rules! usage {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::usage(error.to_string())
+            }
+        }
+    )*};
 }
-
-impl From<NotCarried> for Failure {
-    fn from(error: NotCarried) -> Self {
-        Self::usage(error.to_string())
-    }
-}
+usage!(RecordingError, NotCarried, AppError, std::io::Error);
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
@@ -298,18 +298,6 @@ impl From<RunError> for Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         RunError::from(error).into()
-    }
-}
-
-impl From<AppError> for Failure {
-    fn from(error: AppError) -> Self {
-        Self::usage(error.to_string())
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::usage(error.to_string())
     }
 }
 

@@ -273,8 +273,7 @@ fn offer_to_install(
         })
     });
     let Some(plan) = plans.into_iter().flatten().reduce(InstallPlan::and) else { return Ok(()) };
-    let plan_words = doctor::plan_words(&plan, lang);
-    print::tell(&words::SOME_MISSING.with(lang, &[&plan_words]));
+    print::tell(&words::SOME_MISSING.with(lang, &[plan.text().get(lang)]));
     print::tell(&format!("{}\n", words::OR_RECORDINGS.get(lang)));
     if doctor::asked(words::INSTALL_NOW, lang)?
         && let Err(error) = plan.run()

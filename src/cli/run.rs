@@ -27,7 +27,7 @@ use crate::{
         explore_claim,
         session::{self, RunError, RunReport},
     },
-    text::{Lang, Text},
+    text::Lang,
     ui::theme::text,
     verdict::{self, Outcome, Verdict, evidence},
 };
@@ -186,8 +186,7 @@ fn print_summary(
 
 fn warn_of_wall_clock(report: &RunReport, lang: Lang) {
     if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
-        let why = Text { en: why.to_string(), zh: why.chinese() };
-        print::complain(&words::ON_WALL_CLOCK.with(lang, &[why.get(lang)]));
+        print::complain(&words::ON_WALL_CLOCK.with(lang, &[why.text().get(lang)]));
     }
 }
 

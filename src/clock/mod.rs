@@ -190,17 +190,12 @@ impl LessonClock {
 
     pub fn now(&self) -> LessonTime {
         let state = self.state();
-        self.lesson(state.line.at(real_now()))
+        self.lesson_time(state.line.at(real_now()))
     }
 
     /// The time that a process on this clock reads from its monotonic clock, in nanoseconds.
     pub(crate) fn monotonic(&self) -> i64 {
         self.state().line.at(real_now())
-    }
-
-    /// Converts a reading of a process's monotonic clock, in nanoseconds.
-    pub(crate) fn lesson_time(&self, monotonic: i64) -> LessonTime {
-        self.lesson(monotonic)
     }
 
     /// Makes this moment [`LessonTime::ZERO`]: the servers are up and the lesson begins. Nothing changes for the
@@ -283,7 +278,7 @@ impl LessonClock {
         page.change_skew(slot.index, nanos)
             .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;
         state.skews[slot.index] = nanos;
-        Ok(self.lesson(now))
+        Ok(self.lesson_time(now))
     }
 
     /// The environment variables with which to start a process on this clock; none on the wall clock. They keep the
@@ -306,7 +301,7 @@ impl LessonClock {
         let epoch = if self.0.control.is_some() { self.0.epoch } else { real_epoch() };
         let skew = slot.map_or(0, |slot| self.state().skews[slot.index]);
         let monotonic = millis.saturating_mul(1_000_000).saturating_sub(epoch);
-        self.lesson(monotonic.saturating_sub(skew))
+        self.lesson_time(monotonic.saturating_sub(skew))
     }
 
     /// Changes the line of a controlled clock, leaves the wall clock alone, and returns the time of the change. The old
@@ -317,15 +312,16 @@ impl LessonClock {
         next: impl FnOnce(Line, i64) -> Line,
     ) -> Result<LessonTime, ClockError> {
         let old = state.line;
-        let Some(page) = &mut state.page else { return Ok(self.lesson(old.at(real_now()))) };
+        let Some(page) = &mut state.page else { return Ok(self.lesson_time(old.at(real_now()))) };
         let line = page
             .change_line(|| next(old, real_now()))
             .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;
         state.line = line;
-        Ok(self.lesson(line.at(line.anchor)))
+        Ok(self.lesson_time(line.at(line.anchor)))
     }
 
-    fn lesson(&self, monotonic: i64) -> LessonTime {
+    /// Converts a reading of a process's monotonic clock, in nanoseconds.
+    pub(crate) fn lesson_time(&self, monotonic: i64) -> LessonTime {
         LessonTime::from_nanos(monotonic.saturating_sub(self.0.zero.load(Ordering::Acquire)))
     }
 

@@ -1,6 +1,5 @@
 //! Checks on a real server, started for this purpose only, whether it obeys the lesson clock.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use redis::{Client, ConnectionAddr, IntoConnectionInfo};
@@ -9,6 +8,7 @@ use serde::Serialize;
 use super::{Endpoint, Lab, LabOptions};
 use crate::clock::Rate;
 use crate::lesson::LabKind;
+use crate::text::{Text, both};
 
 /// The TTL that the proof uses, in milliseconds of lesson time.
 const TTL_MS: u64 = 5_000;
@@ -47,7 +47,7 @@ async fn try_clock(options: &LabOptions) -> Result<ClockProof, String> {
     let lab = Lab::start(LabKind::Redis, options).await.map_err(|error| error.to_string())?;
     let boot_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     if let Some(why) = lab.wall_clock() {
-        let (why, zh) = (why.to_string(), why.chinese());
+        let Text { en: why, zh } = why.text();
         lab.shutdown().await;
         return Ok(ClockProof::Wall { why, zh });
     }
@@ -87,16 +87,19 @@ async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
     })
 }
 
-impl fmt::Display for ClockProof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ClockProof {
+    pub(super) fn text(&self) -> Text {
         match self {
-            Self::Controlled { paused_at_ms, boot_ms } => write!(
-                f,
-                "clock controlled: a real redis-server (up in {boot_ms} ms) kept a TTL at {paused_at_ms} ms while \
-                 paused, and let it end in a jump"
+            Self::Controlled { paused_at_ms, boot_ms } => both!(
+                "clock controlled: a real redis-server (up in {boot_ms} ms) kept a TTL at {paused_at_ms} ms while paused, \
+                 and let it end in a jump",
+                "时钟可控：真实的 redis-server（{boot_ms} ms 启动）在暂停时 TTL 停在 {paused_at_ms} ms，快进后到期"
             ),
-            Self::Wall { why, .. } => write!(f, "clock of the machine: {why}"),
-            Self::Failed { why } => write!(f, "clock failed: {why}"),
+            Self::Wall { why, zh } => both!(
+                "clock of the machine: {why}",
+                "使用机器的真实时钟，暂停只会停住客户端，服务器不会停：{zh}"
+            ),
+            Self::Failed { why } => both!("clock failed: {why}", "时钟检查失败：{why}"),
         }
     }
 }

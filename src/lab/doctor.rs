@@ -1,7 +1,6 @@
 //! Checks what a machine offers to Lockstep: programs, the clock, room for the servers. It must not repair anything
 //! (`install` does) and must not know the terminal.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -13,6 +12,7 @@ use crate::process::programs::Search;
 use crate::process::version::Version;
 use crate::process::workspace::{self, Workspace};
 use crate::server::{PROGRAMS, program::Program};
+use crate::text::{Text, both};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
@@ -114,38 +114,50 @@ impl DoctorReport {
     }
 }
 
-impl fmt::Display for ProgramReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ProgramReport {
+    fn text(&self) -> Text {
         let name = self.program.name;
         match &self.status {
-            ProgramStatus::Found { path, version } => write!(f, "{name} {version}: {}", path.display()),
+            ProgramStatus::Missing { remedy } => Text::new(remedy, self.program.missing().text().zh),
+            ProgramStatus::Found { path, version } => {
+                let path = path.display();
+                both!("{name} {version}: {path}", "{name} {version}：{path}")
+            }
             ProgramStatus::TooOld { path, version, needed } => {
-                write!(f, "{name} {version} is too old, {needed} or newer is needed: {}", path.display())
+                let path = path.display();
+                both!(
+                    "{name} {version} is too old, {needed} or newer is needed: {path}",
+                    "{name} {version} 太旧，需要 {needed} 或更新版本：{path}"
+                )
             }
             ProgramStatus::Unclear { path, why } => {
-                write!(f, "{name} of unknown version: {} ({why})", path.display())
+                let path = path.display();
+                both!("{name} of unknown version: {path} ({why})", "{name} 版本不明：{path}（{why}）")
             }
-            ProgramStatus::Missing { remedy } => f.write_str(remedy),
         }
     }
 }
 
-impl fmt::Display for RoomReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl RoomReport {
+    fn text(&self) -> Text {
         let directory = self.directory.display();
         match (&self.problem, self.free_mib) {
-            (Some(problem), _) => f.write_str(problem),
-            (None, Some(free)) => write!(f, "temporary directory {directory}: {free} MiB free"),
-            (None, None) => write!(f, "temporary directory {directory}"),
+            (Some(problem), _) => both!("{problem}", "临时目录 {directory} 不可用：{problem}"),
+            (None, Some(free)) => both!(
+                "temporary directory {directory}: {free} MiB free",
+                "临时目录 {directory}：剩余 {free} MiB"
+            ),
+            (None, None) => both!("temporary directory {directory}", "临时目录 {directory}"),
         }
     }
 }
 
-impl fmt::Display for DoctorReport {
+impl DoctorReport {
     /// One line for each finding.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.programs.iter().try_for_each(|program| writeln!(f, "{program}"))?;
-        writeln!(f, "{}", self.proof)?;
-        writeln!(f, "{}", self.room)
+    pub fn text(&self) -> Text {
+        let programs = self.programs.iter().map(ProgramReport::text);
+        let lines: Vec<Text> =
+            programs.chain([self.proof.text(), self.room.text(), Text::default()]).collect();
+        Text::join(&lines, "\n", "\n")
     }
 }

@@ -13,7 +13,7 @@ use crate::process::Exit;
 use crate::process::error::LabError;
 use crate::process::programs::Search;
 use crate::server::program::Program;
-use crate::text::{Lang, Words};
+use crate::text::{Text, Words, both};
 
 /// Where apt keeps its package lists; without them it can install nothing.
 const APT_LISTS: &str = "/var/lib/apt/lists";
@@ -51,13 +51,6 @@ impl fmt::Display for Step {
         self.args.iter().try_for_each(|arg| {
             if arg.contains(['*', ';', '{', ' ']) { write!(f, " '{arg}'") } else { write!(f, " {arg}") }
         })
-    }
-}
-
-impl fmt::Display for InstallPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.steps.iter().try_for_each(|step| writeln!(f, "{step}"))?;
-        self.notes.iter().try_for_each(|note| writeln!(f, "Note: {}", note.get(Lang::En)))
     }
 }
 
@@ -100,6 +93,16 @@ impl InstallPlan {
     pub(super) fn of_packages(packages: &Packages, search: &Search) -> Result<Self, LabError> {
         let none = Self { steps: Vec::new(), notes: Vec::new() };
         packages.plan(Machine::look(search)).map(|plan| plan.unwrap_or(none))
+    }
+
+    /// The steps, and the notes about them.
+    pub fn text(&self) -> Text {
+        let steps = self.steps.iter().map(|step| Text::from(format!("{step}\n")));
+        let notes = self.notes.iter().map(|note| {
+            let note = note.text(&[]);
+            both!("Note: {note}\n", "注意：{note}\n", note)
+        });
+        Text::join(&steps.chain(notes).collect::<Vec<_>>(), "", "")
     }
 
     /// This plan followed by the other.
@@ -238,7 +241,7 @@ mod tests {
     #[test]
     fn apt_is_asked_for_what_is_missing_and_nothing_else() {
         let plan = plan(&[&ZOOKEEPER], machine(Some(Manager::Apt), true, true)).unwrap().unwrap();
-        let [step] = plan.steps.as_slice() else { panic!("{plan}") };
+        let [step] = plan.steps.as_slice() else { panic!("{plan:?}") };
         assert!(
             step.to_string().ends_with("apt-get install -y --no-install-recommends libzookeeper-java"),
             "{step}"
@@ -253,16 +256,15 @@ mod tests {
         assert_eq!(plan.steps.len(), 2);
         assert!(plan.steps.iter().all(|step| step.program == "sudo"));
         assert!(plan.steps[0].to_string().ends_with("apt-get update"));
-        assert!(
-            plan.to_string().contains("redis-server redis-sentinel default-jre-headless libzookeeper-java")
-        );
-        assert!(plan.to_string().contains("Note: "));
+        let plan = plan.text().en;
+        assert!(plan.contains("redis-server redis-sentinel default-jre-headless libzookeeper-java"));
+        assert!(plan.contains("Note: "));
     }
 
     #[test]
     fn brew_has_sentinel_in_redis() {
         let plan = plan(&MISSING, machine(Some(Manager::Brew), false, true)).unwrap().unwrap();
-        assert_eq!(plan.to_string(), "brew install redis openjdk zookeeper\n");
+        assert_eq!(plan.text().en, "brew install redis openjdk zookeeper\n");
     }
 
     #[test]

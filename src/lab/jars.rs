@@ -127,7 +127,7 @@ mod tests {
         let told = refused.to_string();
         let where_to = "/data/java/curator-recipes-5.4.0";
         assert!(told.contains("curator-recipes-5.4.0.jar") && told.ends_with(where_to), "{told}");
-        assert!(refused.chinese().ends_with(where_to));
+        assert!(refused.text().zh.ends_with(where_to));
         for name in ["apt-get", "dpkg-deb"] {
             let program = bin.path().join(name);
             fs::write(&program, "").expect("a file");

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     lesson::{Language, Libraries},
     process::{LabError, programs::Search},
+    text::{Text, both},
 };
 
 /// The directory of the lessons' libraries.
@@ -56,14 +57,13 @@ impl MissingLibraries {
         ["lockstep doctor --install"].into_iter().chain(with).collect()
     }
 
-    pub fn en(&self) -> String {
-        let (names, command) = (self.names(", "), self.command());
-        format!("{names}, not installed here: `{command}` installs it into a directory of Lockstep's own")
-    }
-
-    pub fn zh(&self) -> String {
-        let (names, command) = (self.names("、"), self.command());
-        format!("{names}，这里没有安装：`{command}` 会把它装进 Lockstep 自己的目录")
+    pub fn text(&self) -> Text {
+        let (names, command) = (Text::new(self.names(", "), self.names("、")), self.command());
+        both!(
+            "{names}, not installed here: `{command}` installs it into a directory of Lockstep's own",
+            "{names}，这里没有安装：`{command}` 会把它装进 Lockstep 自己的目录",
+            names
+        )
     }
 }
 
@@ -235,8 +235,9 @@ mod tests {
         assert!(installed.missing(&wanted, &search).is_empty());
         let other = libraries(Language::Python, "python-redis-lock", "4.0.2");
         let missing = installed.missing(&other, &search);
-        assert_eq!(missing.en().split(',').next(), Some("python-redis-lock 4.0.2"));
-        assert!(missing.zh().contains("lockstep doctor --install --with python"), "{}", missing.zh());
+        let Text { en, zh } = missing.text();
+        assert_eq!(en.split(',').next(), Some("python-redis-lock 4.0.2"));
+        assert!(zh.contains("lockstep doctor --install --with python"), "{zh}");
     }
 
     #[test]

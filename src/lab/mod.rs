@@ -16,7 +16,6 @@ pub mod libraries;
 mod links;
 mod observing;
 pub mod ready;
-pub mod report_zh;
 pub(crate) mod timekeeping;
 
 use std::collections::BTreeMap;

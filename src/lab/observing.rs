@@ -84,7 +84,6 @@ impl Lab {
         read(server, || server.observer.waiting()).await
     }
 
-    /// Whether a server holds a key.
     pub(crate) async fn holds(&self, server: &str, key: &str) -> Result<bool, LabError> {
         let server = self.server(server)?;
         let look = || server.observer.observe(&self.clock, server.slot.as_ref());

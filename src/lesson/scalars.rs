@@ -8,8 +8,8 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use super::error::custom;
 use super::{
+    error::custom,
     invariant::Never,
     model::{Claim, Count, Param},
     question::Right,

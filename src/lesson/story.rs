@@ -11,8 +11,8 @@ use serde::{
     },
 };
 
-use super::error::custom;
 use super::{
+    error::custom,
     fault::{Delay, Hold, Kill, Skew},
     question::Ask,
 };

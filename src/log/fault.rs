@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::LinkId;
 
-/// A fault that was injected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum Fault {
@@ -190,7 +189,6 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether it is both directions.
     pub fn is_both(&self) -> bool {
         *self == Self::Both
     }

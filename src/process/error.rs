@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::{
     clock::ClockError,
     process::{exit::Exit, limits::Limit, wall_clock::WallClock},
+    text::Text,
 };
 
 #[derive(Debug, Error)]
@@ -82,8 +83,8 @@ pub enum LabError {
         umask: u32,
     },
     /// An error whose cause is a resource limit of this user.
-    #[error("{limit} ({what})")]
-    Limit { what: String, zh: String, limit: Limit },
+    #[error("{limit} ({})", what.en)]
+    Limit { what: Text, limit: Limit },
     #[error(
         "{server} does not run on the lesson clock: the library that was preloaded into it had no effect. \
          `--wall-clock` runs the lesson on the machine's clock"

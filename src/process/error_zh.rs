@@ -1,14 +1,12 @@
 //! The Chinese messages of errors. The English messages are where the errors are defined.
 
-use rustix::process::Signal;
-
 use crate::clock::ClockError;
-use crate::process::{LabError, exit::Exit};
-use crate::text::Text;
+use crate::process::{LabError, exit::Exit, limits::Limit, wall_clock::WallClock};
+use crate::text::{Text, displayed_in_english};
 
 impl LabError {
-    pub fn chinese(&self) -> String {
-        match self {
+    pub fn text(&self) -> Text {
+        let zh = match self {
             Self::MissingProgram { program, variable } => format!(
                 "没有找到 {program}。请运行 `lockstep doctor --install` 安装；如果装在别处，用环境变量 {variable} 指明路径"
             ),
@@ -17,7 +15,7 @@ impl LabError {
                 path.display()
             ),
             Self::Boot { server, how, log } => {
-                format!("{server} 在启动过程中退出（{}）。它自己的日志结尾：\n{log}", how.chinese())
+                format!("{server} 在启动过程中退出（{}）。它自己的日志结尾：\n{log}", how.text().zh)
             }
             Self::Silent { server, seconds, log } => format!(
                 "{server} 启动后 {seconds} 秒内没有应答。如果机器正忙，请重试；`lockstep doctor` 会单独检查服务器。它自己的日志结尾：\n{log}"
@@ -47,17 +45,17 @@ impl LabError {
             Self::Umask { umask } => format!(
                 "umask（含 {umask:03o}）去掉了文件所有者自己的权限，Lockstep 的服务器会用不了自己的文件。请先运行 `umask 077`，再启动 Lockstep"
             ),
-            Self::Limit { zh, limit, .. } => format!("{}（{zh}）", limit.chinese()),
+            Self::Limit { what, limit } => format!("{}（{}）", limit.text().zh, what.zh),
             Self::ClockIgnored { server } => format!(
                 "{server} 没有采用课程时钟：预加载的程序库没有生效。加上 `--wall-clock` 可以用机器的真实时钟"
             ),
             Self::NoLessonClock(why) => format!(
                 "这需要时钟可以停住的服务器，而这里不行：{}。`lockstep doctor` 会检查时钟",
-                why.chinese()
+                why.text().zh
             ),
             Self::Ending => "Lockstep 正在退出，不再启动任何东西".to_owned(),
             Self::Clock(error) => {
-                format!("无法创建课程时钟：{}。加上 `--wall-clock` 可以不用它", error.chinese())
+                format!("无法创建课程时钟：{}。加上 `--wall-clock` 可以不用它", error.text().zh)
             }
             Self::NoSuchServer { name, known } => format!("本课没有名为 `{name}` 的服务器，只有 {known}"),
             Self::Link { link, source } => format!("无法建立链路 {link}：{source}"),
@@ -72,13 +70,14 @@ impl LabError {
             Self::Install { command, how } => {
                 format!("`{command}` 失败（{how}）。它自己的报错在上面，解决后请重新运行")
             }
-        }
+        };
+        Text::new(self.to_string(), zh)
     }
 }
 
 impl ClockError {
-    pub fn chinese(&self) -> String {
-        match self {
+    pub fn text(&self) -> Text {
+        let zh = match self {
             Self::CannotJump => "真实时钟不能快进，只能等；或者改用课程时钟".to_owned(),
             Self::CannotSkew => "这台服务器不在课程时钟上运行，无法单独拨它的时钟".to_owned(),
             Self::Unsupported => {
@@ -89,30 +88,12 @@ impl ClockError {
                 path.display()
             ),
             Self::File { path, source } => format!("课程时钟无法写入 {}：{source}", path.display()),
-        }
-    }
-}
-
-impl Exit {
-    pub fn chinese(self) -> String {
-        let signal = match self {
-            Self::Code(code) => return format!("退出码 {code}"),
-            Self::Signal(signal) => signal,
         };
-        match Signal::from_named_raw(signal) {
-            Some(Signal::KILL) => "被 SIGKILL 杀死".to_owned(),
-            Some(Signal::TERM) => "被 SIGTERM 终止".to_owned(),
-            Some(Signal::SEGV) => "因 SIGSEGV 崩溃".to_owned(),
-            Some(Signal::ABORT) => "因 SIGABRT 中止".to_owned(),
-            _ => format!("被信号 {signal} 终止"),
-        }
-    }
-
-    /// How the process ended, in both languages.
-    pub fn text(self) -> Text {
-        Text { en: self.to_string(), zh: self.chinese() }
+        Text::new(self.to_string(), zh)
     }
 }
+
+displayed_in_english!(Exit, Limit, WallClock);
 
 #[cfg(test)]
 mod tests {
@@ -121,7 +102,7 @@ mod tests {
     #[test]
     fn an_error_says_the_same_in_chinese() {
         let error = LabError::MissingProgram { program: "java", variable: "LOCKSTEP_JAVA" };
-        let (en, zh) = (error.to_string(), error.chinese());
+        let Text { en, zh } = error.text();
         for part in ["java", "`lockstep doctor --install`", "LOCKSTEP_JAVA"] {
             assert!(en.contains(part) && zh.contains(part), "{en}\n{zh}");
         }

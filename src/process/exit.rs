@@ -1,8 +1,10 @@
 //! How processes end.
 
-use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use rustix::process::Signal;
+
+use crate::text::{Text, both};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -19,18 +21,19 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-impl fmt::Display for Exit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Exit {
+    /// How the process ended.
+    pub fn text(self) -> Text {
         let signal = match self {
-            Self::Code(code) => return write!(f, "exit code {code}"),
-            Self::Signal(signal) => *signal,
+            Self::Code(code) => return both!("exit code {code}", "退出码 {code}"),
+            Self::Signal(signal) => signal,
         };
         match Signal::from_named_raw(signal) {
-            Some(Signal::KILL) => f.write_str("killed by SIGKILL"),
-            Some(Signal::TERM) => f.write_str("ended by SIGTERM"),
-            Some(Signal::SEGV) => f.write_str("crashed with SIGSEGV"),
-            Some(Signal::ABORT) => f.write_str("aborted with SIGABRT"),
-            _ => write!(f, "ended by signal {signal}"),
+            Some(Signal::KILL) => both!("killed by SIGKILL", "被 SIGKILL 杀死"),
+            Some(Signal::TERM) => both!("ended by SIGTERM", "被 SIGTERM 终止"),
+            Some(Signal::SEGV) => both!("crashed with SIGSEGV", "因 SIGSEGV 崩溃"),
+            Some(Signal::ABORT) => both!("aborted with SIGABRT", "因 SIGABRT 中止"),
+            _ => both!("ended by signal {signal}", "被信号 {signal} 终止"),
         }
     }
 }

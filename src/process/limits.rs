@@ -1,13 +1,16 @@
 //! The machine's limits for this user: raised where possible, and named when something fails because of them.
 
-use std::{error::Error, fmt, fs, io, sync::mpsc, thread};
+use std::{error::Error, fs, io, sync::mpsc, thread};
 
 use rustix::{
     io::Errno,
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
 
-use crate::process::error::LabError;
+use crate::{
+    process::error::LabError,
+    text::{Text, both},
+};
 
 /// A limit that is too low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,39 +35,22 @@ impl Limit {
         (flag, limit.map_or_else(|| "unlimited".to_owned(), |limit| (limit / unit).to_string()))
     }
 
-    /// The limit and what to do about it, in Chinese.
-    pub fn chinese(self) -> String {
+    /// The limit and what to do about it.
+    pub fn text(self) -> Text {
         let (flag, value) = self.flag_and_value();
         match self {
-            Self::OpenFiles => {
-                format!("打开的文件数上限太低：`{flag}` 是 {value}。请运行 `ulimit -n 1024` 后再启动")
-            }
-            Self::Processes => format!(
+            Self::OpenFiles => both!(
+                "too few files may be open at once: `{flag}` says {value}. Start Lockstep after `ulimit -n 1024`",
+                "打开的文件数上限太低：`{flag}` 是 {value}。请运行 `ulimit -n 1024` 后再启动"
+            ),
+            Self::Processes => both!(
+                "no more processes and threads may be started: `{flag}` says {value}, and a container may have a limit of \
+                 its own. Raise it, or end other programs",
                 "进程和线程数到了上限：`{flag}` 是 {value}（容器也可能另有限制）。请调高它，或结束别的程序"
             ),
-            Self::Memory => {
-                format!("内存到了上限：`{flag}` 是 {value} KiB。请运行 `ulimit -v unlimited` 后再启动")
-            }
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (flag, value) = self.flag_and_value();
-        match self {
-            Self::OpenFiles => write!(
-                f,
-                "too few files may be open at once: `{flag}` says {value}. Start Lockstep after `ulimit -n 1024`"
-            ),
-            Self::Processes => write!(
-                f,
-                "no more processes and threads may be started: `{flag}` says {value}, and a container may have a limit of \
-                 its own. Raise it, or end other programs"
-            ),
-            Self::Memory => write!(
-                f,
-                "no more memory may be taken: `{flag}` says {value} KiB. Start Lockstep after `ulimit -v unlimited`"
+            Self::Memory => both!(
+                "no more memory may be taken: `{flag}` says {value} KiB. Start Lockstep after `ulimit -v unlimited`",
+                "内存到了上限：`{flag}` 是 {value} KiB。请运行 `ulimit -v unlimited` 后再启动"
             ),
         }
     }
@@ -77,9 +63,9 @@ const FEWEST_FILES: u64 = 64;
 /// starts processes.
 const THREADS: usize = 12;
 
-/// The memory that a lab needs in addition to its first threads, in bytes. The standard library aborts if a
+/// The memory that a lab needs in addition to its first threads, in MiB. The standard library aborts if a
 /// thread that has begun gets none.
-const FEWEST_BYTES: u64 = 128 << 20;
+const FEWEST_MIB: u64 = 128;
 
 /// The address space that a thread needs: its stack of 2 MiB, and what the C library takes in addition.
 const THREAD_BYTES: u64 = 8 << 20;
@@ -87,7 +73,7 @@ const THREAD_BYTES: u64 = 8 << 20;
 /// Returns an error with the limit that caused it, if there is one.
 pub(crate) fn named(error: LabError) -> LabError {
     match behind(&error) {
-        Some(limit) => LabError::Limit { what: error.to_string(), zh: error.chinese(), limit },
+        Some(limit) => LabError::Limit { what: error.text(), limit },
         None => error,
     }
 }
@@ -157,8 +143,10 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
     }
     match getrlimit(Resource::Nofile).current {
         Some(current) if current < FEWEST_FILES => Err(LabError::Limit {
-            what: format!("a lab needs {FEWEST_FILES} open files and more"),
-            zh: format!("一个实验环境至少要打开 {FEWEST_FILES} 个文件"),
+            what: both!(
+                "a lab needs {FEWEST_FILES} open files and more",
+                "一个实验环境至少要打开 {FEWEST_FILES} 个文件"
+            ),
             limit: Limit::OpenFiles,
         }),
         _ => Ok(()),
@@ -187,9 +175,11 @@ pub fn room_for_threads() -> Result<(), LabError> {
 
 fn room_for_memory() -> Result<(), LabError> {
     match memory_left() {
-        Some(left) if left < FEWEST_BYTES => Err(LabError::Limit {
-            what: format!("a lab needs {} MiB of memory more", FEWEST_BYTES >> 20),
-            zh: format!("一个实验环境至少还要 {} MiB 内存", FEWEST_BYTES >> 20),
+        Some(left) if left < FEWEST_MIB << 20 => Err(LabError::Limit {
+            what: both!(
+                "a lab needs {FEWEST_MIB} MiB of memory more",
+                "一个实验环境至少还要 {FEWEST_MIB} MiB 内存"
+            ),
             limit: Limit::Memory,
         }),
         _ => Ok(()),
@@ -207,7 +197,8 @@ mod tests {
         {
             let error = named(LabError::Link { link: "A->redis".to_owned(), source: errno.into() });
             assert!(matches!(error, LabError::Limit { .. }), "{error}");
-            for text in [error.to_string(), error.chinese()] {
+            let Text { en, zh } = error.text();
+            for text in [en, zh] {
                 assert!(text.contains(flag) && text.contains("A->redis"), "{text}");
             }
         }

@@ -375,11 +375,13 @@ impl Actor {
     /// empty after a normal exit; otherwise it says why the program failed.
     pub(crate) fn rests(
         &mut self,
+        activity: Activity,
         asks: Option<Wire>,
         until: Option<LessonTime>,
         ended: Option<Text>,
         output: &mut Output,
     ) {
+        self.activity = activity;
         if self.is_over() || !self.program().outside {
             return;
         }
@@ -421,10 +423,6 @@ impl Actor {
                 self.state = State::Outside { rests: true, waits };
             }
         }
-    }
-
-    pub(crate) fn set_activity(&mut self, activity: Activity) {
-        self.activity = activity;
     }
 
     /// What is known of an attached program; `None` for a program of Lockstep's own.

@@ -59,11 +59,6 @@ impl Actors {
         self.ids().filter(move |actor| self[*actor].is_ready() && runs(*actor))
     }
 
-    /// Whether each actor is finished or dead, by actor id.
-    pub(crate) fn are_over(&self) -> impl Iterator<Item = bool> {
-        self.iter().map(Actor::is_over)
-    }
-
     /// The number of actors that have not finished; dead actors count as unfinished.
     pub(crate) fn unfinished(&self) -> usize {
         self.iter().filter(|actor| !matches!(actor.state(), State::Finished)).count()

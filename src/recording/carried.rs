@@ -34,11 +34,7 @@ pub enum NotCarried {
 
 /// The file name of a variant's recording in a directory of recordings.
 pub fn file_name(scenario: &Scenario) -> String {
-    name_of(&scenario.loaded.lesson.id, &scenario.variant)
-}
-
-fn name_of(lesson: &str, variant: &str) -> String {
-    format!("{lesson}.{variant}.jsonl.gz")
+    format!("{}.{}.jsonl.gz", scenario.loaded.lesson.id, scenario.variant)
 }
 
 /// Checks that a recording of exactly this scenario is embedded. Reads only its first line.

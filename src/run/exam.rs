@@ -53,7 +53,6 @@ pub struct ExamQuestion {
     pub safe: bool,
     /// What was broken, and how that came about.
     pub why: Option<Text>,
-    /// The log of the order.
     pub log: Log,
 }
 

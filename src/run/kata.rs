@@ -31,7 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Round {
     pub scenario: Scenario,
-    /// The number of orders.
     pub orders: u128,
     /// The number of moves after which orders were cut, if any was.
     pub cut: Option<usize>,

@@ -200,7 +200,6 @@ impl Link {
         &self.address
     }
 
-    /// The current state.
     pub fn state(&self) -> LinkState {
         self.orders.borrow().state
     }

@@ -35,7 +35,6 @@ struct Ballot {
     counts: Vec<usize>,
 }
 
-/// The result of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vote {
     Counted,

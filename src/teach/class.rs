@@ -178,7 +178,6 @@ impl Drop for Subscription {
     }
 }
 
-/// An open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) class: Arc<Class>,

@@ -302,7 +302,6 @@ pub fn breaches(scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
     Ok(found)
 }
 
-/// A breach as an event of the log.
 pub(crate) fn recorded(scenario: &Scenario, log: &Log, breach: Breach) -> EventKind {
     EventKind::Breached {
         invariant: breach.invariant,

@@ -13,7 +13,6 @@ use crate::log::{
 
 const ACTORS: u32 = 4;
 
-/// Any event of an actor.
 fn happening() -> impl Strategy<Value = EventKind> {
     let label = || prop_oneof![Just("acquire"), Just("release")];
     prop_oneof![

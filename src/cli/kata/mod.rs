@@ -141,7 +141,6 @@ fn is_solved(store: &Store, loaded: &Loaded) -> bool {
     store.get().is_finished(KEPT, &loaded.lesson.id)
 }
 
-/// Stores that an exercise is solved.
 fn remember_solved(store: &mut Store, loaded: &Loaded) -> Result<(), Trouble> {
     let record = Record { finished: true, ..Record::default() };
     if is_solved(store, loaded) { Ok(()) } else { store.note(KEPT, &loaded.lesson.id, record) }

@@ -18,12 +18,10 @@ use crate::{
     ui::{state::classroom::KeptRun, words},
 };
 
-/// A written page.
 #[derive(Debug, Clone)]
 pub struct ClassPage {
     pub file: String,
     pub title: Text,
-    /// The result of the run.
     pub result: Text,
 }
 

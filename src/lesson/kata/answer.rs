@@ -78,7 +78,6 @@ impl Loaded {
     }
 }
 
-/// Collects the names that steps set.
 fn set_by(steps: &[Step], names: &mut BTreeSet<String>) {
     for step in steps {
         match step {

@@ -113,7 +113,6 @@ pub struct StepFootprint {
 }
 
 impl StepFootprint {
-    /// The footprint of a step that touches everything.
     pub fn everything() -> Self {
         Self { all: true, ..Self::default() }
     }

@@ -57,7 +57,6 @@ use crate::{
 pub struct Bounds {
     /// The number of moves after which an order is cut; [`MOST_MOVES`] at most.
     pub moves: usize,
-    /// The faults that an order may have.
     pub faults: Vec<MayFail>,
     /// The most faults of one order.
     pub most_faults: usize,

@@ -83,7 +83,6 @@ pub struct OutcomeSeen {
     pub violates: bool,
 }
 
-/// An invariant that was broken.
 #[derive(Debug, Clone)]
 pub struct BrokenInvariant {
     /// The index of the invariant in the scenario.

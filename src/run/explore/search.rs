@@ -45,7 +45,6 @@ pub struct Found {
     pub violations: u128,
     /// The same for each broken invariant, by its index.
     pub by_invariant: BTreeMap<usize, u128>,
-    /// The outcomes of the orders.
     pub outcomes: BTreeMap<Arc<Outcome>, Seen>,
     /// The shortest order that breaks each invariant; of several, the first.
     pub shortest_of: BTreeMap<usize, Vec<Pick>>,

@@ -58,7 +58,6 @@ pub(crate) struct Recurring {
     pub(crate) has_fault: bool,
 }
 
-/// The states of a scenario.
 pub(crate) trait StateSpace {
     /// The number of states that are expanded between two checks of the limits.
     const ROUND: usize = 256;
@@ -295,7 +294,6 @@ impl Graph {
         Ok(complete)
     }
 
-    /// The bytes that the graph takes.
     fn bytes(&self) -> usize {
         self.states.bytes()
             + self.edges.capacity() * size_of::<Edge>()

@@ -48,7 +48,7 @@ pub enum RunError {
     )]
     CommandOfRecording { command: String },
     /// Programs of the lesson need libraries that are not installed.
-    #[error("the lesson {lesson} runs {}", missing.en())]
+    #[error("the lesson {lesson} runs {}", missing.text().en)]
     MissingLibraries { lesson: String, missing: MissingLibraries },
 }
 
@@ -87,8 +87,8 @@ impl RunError {
     pub fn text(&self) -> Text {
         let zh = match self {
             Self::Lesson(error) => error.in_lang(Lang::Zh),
-            Self::Lab(error) => error.chinese(),
-            Self::Clock(error) => error.chinese(),
+            Self::Lab(error) => error.text().zh,
+            Self::Clock(error) => error.text().zh,
             Self::ServerDied { server, why, log } => {
                 format!("服务器 `{server}` 在课程中途退出（{}）\n它自己的日志结尾：\n{log}", why.zh)
             }
@@ -111,7 +111,9 @@ impl RunError {
                 "将要在这台机器上以你的全部权限运行的命令来自录像里的参数：{command}\n\
                  录像本身可以播放，课程也可以用它自己的或者你给的参数来运行：请用 `--set 名字=值` 给出你要的参数"
             ),
-            Self::MissingLibraries { lesson, missing } => format!("课程 {lesson} 要运行 {}", missing.zh()),
+            Self::MissingLibraries { lesson, missing } => {
+                format!("课程 {lesson} 要运行 {}", missing.text().zh)
+            }
         };
         Text { en: self.to_string(), zh }
     }

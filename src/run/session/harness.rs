@@ -322,7 +322,6 @@ impl Harness {
         &self.clients[self.client_of[actor.0 as usize]]
     }
 
-    /// The link between an actor and a server.
     pub(crate) fn link(&self, actor: ActorId, server: &str) -> Option<&Link> {
         self.lab.link_control(&LinkId::new(&self.client(actor).name, server))
     }

@@ -257,25 +257,15 @@ impl Director {
                 let notification = Notification { server, about, what };
                 self.step_actors(path, |actors, output| actors[actor].notify(notification, output)).map(drop)
             }
-            Arrived::Response(_, Response::Said { actor, line, stderr }) => self
-                .step_actors(path, |actors, output| {
-                    actors[actor].said(line, stderr, output);
-                    Ok(())
-                })
-                .map(drop),
-            Arrived::Response(_, Response::Remarked { actor, remark }) => self
-                .step_actors(path, |actors, output| {
-                    actors[actor].remarked(remark, output);
-                    Ok(())
-                })
-                .map(drop),
-            Arrived::Response(_, Response::Rests { actor, asks, until, ended, activity }) => self
-                .step_actors(path, |actors, output| {
-                    actors[actor].set_activity(activity);
-                    actors[actor].rests(asks, until, ended, output);
-                    Ok(())
-                })
-                .map(drop),
+            Arrived::Response(_, Response::Said { actor, line, stderr }) => {
+                self.note(path, |actors, output| actors[actor].said(line, stderr, output))
+            }
+            Arrived::Response(_, Response::Remarked { actor, remark }) => {
+                self.note(path, |actors, output| actors[actor].remarked(remark, output))
+            }
+            Arrived::Response(_, Response::Rests { actor, asks, until, ended, activity }) => {
+                self.note(path, |actors, output| actors[actor].rests(activity, asks, until, ended, output))
+            }
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
         }
     }
@@ -322,6 +312,15 @@ impl Director {
     /// Runs every actor's program up to its first operation.
     pub(crate) fn start_actors(&mut self, path: &Path) -> Result<(), RunError> {
         self.step_actors(path, Actors::start).map(drop)
+    }
+
+    /// Notes something about an actor, which cannot fail, and records the events.
+    fn note(&mut self, path: &Path, note: impl FnOnce(&mut Actors, &mut Output)) -> Result<(), RunError> {
+        let noted = |actors: &mut Actors, output: &mut Output| {
+            note(actors, output);
+            Ok(())
+        };
+        self.step_actors(path, noted).map(drop)
     }
 
     /// Steps actors' programs and records the events.

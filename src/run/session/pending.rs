@@ -39,7 +39,6 @@ struct WithheldReply {
 pub(crate) struct PendingOperation {
     pub(crate) actor: ActorId,
     pub(crate) operation: Arc<PlannedOperation>,
-    /// The server that the operation was sent to.
     pub(crate) server: String,
     /// How long the command asks the server to wait before it replies.
     waits: Duration,
@@ -105,7 +104,6 @@ impl PendingOperations {
         self.by_op.insert(op, pending);
     }
 
-    /// Forgets the operations of a killed actor.
     pub(crate) fn forget(&mut self, actor: ActorId) {
         self.by_op.retain(|_, pending| pending.actor != actor);
         self.withheld.retain(|op, _| self.by_op.contains_key(op));

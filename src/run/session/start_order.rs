@@ -13,7 +13,6 @@ pub(crate) struct StartOrder {
 }
 
 impl StartOrder {
-    /// Draws a start for each actor.
     pub(crate) fn draw(actors: usize, seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
         let spread = random.below(2 * actors + 1);

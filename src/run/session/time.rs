@@ -40,7 +40,6 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The limits of a lab on a clock.
     pub(crate) fn of(lab: LabKind, clock: ClockKind) -> Self {
         let topology = lab.topology();
         match clock {

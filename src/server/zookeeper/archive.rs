@@ -179,7 +179,6 @@ async fn exercise(process: &Process, address: SocketAddr) -> Option<()> {
     observer.look().await.ok().map(drop)
 }
 
-/// The directory for archives.
 fn directory(search: &Search) -> Option<PathBuf> {
     let variable = |name| search.variable(name).map(PathBuf::from);
     let cache = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));

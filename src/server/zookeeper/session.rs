@@ -274,7 +274,6 @@ fn unless_gone<T: Default>(answer: Result<T, Error>) -> Result<T, Reply> {
     }
 }
 
-/// The options of a `create`.
 fn options(create: &Call) -> CreateOptions<'static> {
     let Call::Create { ephemeral, sequential, container, ttl, .. } = create else {
         return CreateMode::Persistent.with_acls(Acls::anyone_all());

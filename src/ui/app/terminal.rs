@@ -106,14 +106,14 @@ pub fn gated_input() -> io::Result<(impl Stream<Item = io::Result<Event>> + Unpi
     let shared = Arc::clone(&gate.0);
     std::thread::Builder::new().name("input".to_owned()).spawn(move || {
         loop {
-            shared.begin_reading();
+            shared.wait_while(|state| state.closed).reading = true;
             // Reading without input pending would steal a key that is meant for the other program.
             let event = match crossterm::event::poll(LOOK) {
                 Ok(false) => None,
                 Ok(true) => Some(crossterm::event::read()),
                 Err(error) => Some(Err(error)),
             };
-            shared.end_reading();
+            shared.update(|state| state.reading = false);
             let last = matches!(event, Some(Err(_)));
             if event.is_some_and(|event| tell.send(event).is_err()) || last {
                 return;
@@ -162,14 +162,6 @@ impl Drop for ClosedGate<'_> {
 }
 
 impl Gate {
-    fn begin_reading(&self) {
-        self.wait_while(|state| state.closed).reading = true;
-    }
-
-    fn end_reading(&self) {
-        self.update(|state| state.reading = false);
-    }
-
     fn update(&self, change: impl FnOnce(&mut GateState)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();

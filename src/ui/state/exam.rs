@@ -25,7 +25,6 @@ pub struct ExamRound {
     questions: Option<Questions>,
     /// The question that is being asked or was just answered.
     pub question: Option<ExamQuestion>,
-    /// The answer to it.
     pub answer: Option<bool>,
     pub judged: Vec<Judged>,
     /// Why there are no further questions.

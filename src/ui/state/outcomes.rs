@@ -127,7 +127,6 @@ pub struct BreakingOrder<'a> {
 }
 
 impl BreakingOrder<'_> {
-    /// The descriptions of its moves.
     pub fn moves_text(&self) -> Text {
         describe(&self.order.moves)
     }
@@ -148,7 +147,6 @@ impl Exploration {
         known
     }
 
-    /// The graph of states and the walk.
     pub fn walking(&mut self) -> Option<(&StateGraph, &mut Walk)> {
         let graph = self.found.as_ref()?.explored.graph.as_ref()?;
         Some((graph, self.walk.as_mut()?))

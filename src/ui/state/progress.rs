@@ -99,7 +99,6 @@ impl Progress {
 pub type Store = UserFile<Progress>;
 
 impl Store {
-    /// Stores the record of a variant.
     pub fn note(&mut self, lesson: &str, variant: &str, record: Record) -> Result<(), Trouble> {
         self.change(|progress| {
             let variants = progress.lessons.entry(lesson.to_owned()).or_default();

@@ -30,7 +30,6 @@ pub(crate) struct PossibleEffect {
     pub access: Access,
     /// The value that the key is set to.
     pub value: Option<String>,
-    /// The lease, in milliseconds.
     pub lease_ms: Option<i64>,
     /// Whether the reply has the key's real name: `create -s`.
     pub named_by_reply: bool,

@@ -60,7 +60,6 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the error for an operation.
     pub(crate) fn of(self, operation: &str, wire: &Wire, server: &str) -> ExploreError {
         match self {
             Self::Lost(why) => RunError::ServerLost { server: server.to_owned(), why }.into(),

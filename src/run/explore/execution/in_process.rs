@@ -604,7 +604,9 @@ impl OnServers for InProcess {
     }
 
     fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
-        CollapsedStates::of_all_clients(self).graph()
+        // Every client is shown: none stands for another.
+        self.symmetry = false;
+        CollapsedStates::new(self).graph()
     }
 
     fn unblocker(&self) -> Box<dyn Fn() + Send + Sync> {

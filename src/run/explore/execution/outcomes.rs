@@ -13,6 +13,7 @@ use crate::{
     clock::LessonTime,
     lesson::Scenario,
     log::{ActorId, Event, EventKind, Log, Observed},
+    program::Actor,
     run::{
         explore::{Broken, Ending, ExploreError, StepFootprint},
         race::{Outcome, OutcomeFields},
@@ -88,7 +89,7 @@ impl InProcess {
             } else {
                 self.described_history(&node.tracked, &node.keyspaces, node.now)?
             },
-            over: if reads.ends { node.actors.are_over().collect() } else { Vec::new() },
+            over: if reads.ends { node.actors.iter().map(Actor::is_over).collect() } else { Vec::new() },
             at: ends.then_some(node.now),
         };
         if let Some(known) = self.cache.answers.get(&question) {

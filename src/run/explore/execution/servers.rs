@@ -455,7 +455,6 @@ pub(crate) struct Sent {
     pub(crate) touched: Vec<ActorId>,
 }
 
-/// Whether a key exists at a time.
 pub(crate) fn key_exists(keyspace: &Keyspace, key: &str, at: LessonTime) -> bool {
     keyspace.get(key.as_bytes()).is_some_and(|entry| entry.lives(at))
 }

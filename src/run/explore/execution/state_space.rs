@@ -170,12 +170,6 @@ impl<'x> CollapsedStates<'x> {
         }
     }
 
-    /// The same without symmetry: no client stands for another.
-    pub(crate) fn of_all_clients(explorer: &'x mut InProcess) -> Self {
-        explorer.symmetry = false;
-        Self::new(explorer)
-    }
-
     /// Returns all states and the steps between them, or `None` if they are too many.
     pub(crate) fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
         let beginning = self.explorer.begin()?.trail.last().to_vec();
@@ -402,7 +396,6 @@ impl<'x> CollapsedStates<'x> {
         Ok(broken)
     }
 
-    /// Returns a node in this state.
     fn decode(&mut self, state: &[u32]) -> Node {
         let (mut actors, mut transactions, mut holders, mut dead) = (vec![], vec![], vec![], vec![]);
         let mut tally = Tally {

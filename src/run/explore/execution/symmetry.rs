@@ -33,7 +33,6 @@ impl Symmetry {
         Self { groups: groups.into_values().collect(), ..Self::none(scenario) }
     }
 
-    /// The client that an actor belongs to.
     pub(crate) fn client_of(&self, actor: usize) -> usize {
         self.clients[actor]
     }

@@ -70,7 +70,6 @@ pub struct ClassRun {
     pub kept: (bool, usize, usize),
 }
 
-/// A run of the class, to be kept.
 #[derive(Debug, Clone)]
 pub struct KeptRun {
     pub entry: CatalogueEntry,
@@ -80,7 +79,6 @@ pub struct KeptRun {
     pub answers: RunAnswers,
 }
 
-/// The answers of a class in a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunAnswers {
     /// By item of the story, the number of votes for each choice.
