@@ -554,7 +554,7 @@ fn what_a_client_believes_and_no_server_says_is_an_outline_before_anybody_else_c
     let until = world.holding.overlaps()[0].event;
     let sent = log.events()[..until].iter().rposition(|event| matches!(event.kind, EventKind::Sent { .. }));
     let stand = opened(log.events()[..sent.expect("B asks")].to_vec(), Lang::En, (120, 40));
-    assert!(stand.shows("┌┄┄") && stand.shows("A still mine"), "{:#?}", stand.rows());
+    assert!(stand.shows("┌┄┄") && stand.shows("A still thinks it holds"), "{:#?}", stand.rows());
     assert_eq!(red(&stand.buffer()), 0);
 }
 
@@ -741,7 +741,7 @@ fn what_no_server_ever_said_is_an_outline_and_the_server_says_nobody() {
 #[test]
 fn a_pause_says_what_its_client_holds_and_who_holds_nothing_is_a_line() {
     for (lang, words) in
-        [(Lang::En, "A.worker still mine, frozen"), (Lang::Zh, "A.worker 仍以为持有，冻结中")]
+        [(Lang::En, "A.worker still thinks it holds, frozen"), (Lang::Zh, "A.worker 仍以为持有，冻结中")]
     {
         let stand = at_step("etcd-lease", "paused-holder", 12, (lang, (200, 60)));
         let rows = stand.rows();
@@ -858,7 +858,7 @@ fn what_is_broken_second_is_announced_as_the_first_was() {
         assert!(stand.shows(&banner), "{:#?}", stand.rows());
         // And in the story, unless that shows the result of a prediction.
         let told = stand.rows().iter().filter(|row| row.contains(says)).count();
-        assert!(told == 2 || stand.shows("Your prediction"), "{:#?}", stand.rows());
+        assert!(told >= 2 || stand.shows("Your prediction"), "{:#?}", stand.rows());
         assert!(share_of_chart(&stand) >= 33, "{:#?}", stand.rows());
     }
 }
@@ -954,8 +954,8 @@ fn a_presented_question_is_spaced_and_long_bars_repeat_their_names() {
     let rows = stand.rows();
     let row = |words: &str| rows.iter().position(|row| row.contains(words)).expect("an answer");
     assert_eq!(row("2. A's next") - row("1. Redis tells"), 2, "{rows:#?}");
-    assert_eq!(row("A mine"), rows.iter().rposition(|row| row.contains("A mine")).expect("a bar"));
-    assert!(rows[row("A mine")].matches("● A mine").count() >= 3, "{rows:#?}");
+    assert_eq!(row("A holds"), rows.iter().rposition(|row| row.contains("A holds")).expect("a bar"));
+    assert!(rows[row("A holds")].matches("● A holds").count() >= 3, "{rows:#?}");
     // A click on an answer chooses it all the same.
     let y = u16::try_from(row("3. Nothing")).expect("a row");
     stand.click(8, y);
@@ -980,6 +980,75 @@ fn presented_lanes_leave_no_rows_empty_below_their_axis() {
 }
 
 #[test]
+fn at_a_presented_verdict_most_of_the_screen_is_the_chart() {
+    for (lesson, variant, says, claim) in [
+        ("cluster-is-not-safer", "frozen-master", "2 HOLDERS", "The new master granted B the same lock"),
+        ("semaphore", "leak", "INVARIANT BROKEN", "B and C did their work"),
+    ] {
+        let mut stand = judged(&log(&scenarios::carried(lesson, variant)), (120, 40));
+        stand.press('P');
+        let rows = stand.rows();
+        let banner = rows.iter().position(|row| row.contains(says)).expect("a banner");
+        assert!(banner <= 16, "{rows:#?}");
+        // Large letters, and the claims only with their evidence.
+        assert!(rows[banner + 1..banner + 4].iter().any(|row| row.contains("█▀")), "{rows:#?}");
+        assert!(stand.shows("Takeaway") && !stand.shows(claim), "{rows:#?}");
+        stand.key(KeyCode::Enter);
+        assert!(stand.shows(claim), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn red_without_bars_says_what_is_wrong_and_since_when() {
+    for (lesson, variant, step, says, since) in [
+        ("semaphore", "leak", 8, "All are done or dead", "since 7.008s"),
+        ("permit-expirable-semaphore", "one-expiry", 8, "The key of the count has expired.", "since 7.005s"),
+        ("segmented-lock", "uneven", 7, "A buyer was told that", "since 2.008s"),
+    ] {
+        let stand = at_step(lesson, variant, step, EN);
+        assert!(stand.shows(says) && stand.shows(since), "{:#?}", stand.rows());
+    }
+    // Where the holders' bars fill it, they say it.
+    let rows = judged(&log(&scenarios::carried("zk-leader-failover", "works-on")), (120, 40)).rows();
+    assert_eq!(rows.iter().filter(|row| row.contains("at the same time that")).count(), 1, "{rows:#?}");
+}
+
+#[test]
+fn two_who_wait_for_each_other_are_said_to_on_the_smallest_screen() {
+    for lang in
+        [(Lang::En, ["● A waits for ■ B", "■ B waits for ● A"]), (Lang::Zh, ["● A 等待 ■ B", "■ B 等待 ● A"])]
+    {
+        let stand = at_step("multi-lock", "one-by-one", 8, (lang.0, (80, 24)));
+        for words in lang.1 {
+            assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+        }
+    }
+}
+
+#[test]
+fn of_a_long_row_its_first_columns_are_shown() {
+    let rows = judged(&log(&scenarios::carried("db-aba", "by-value")), (120, 40)).rows();
+    let lane = rows.iter().find(|row| row.starts_with("│account/1 ")).expect("a lane");
+    let points: Vec<_> = lane.match_indices("points=").map(|(at, _)| &lane[at + 7..at + 8]).collect();
+    assert_eq!(points, ["5", "4", "5", "1"], "{rows:#?}");
+}
+
+#[test]
+fn the_holder_whom_no_server_confirms_is_told_so_from_the_moment_of_the_other_on() {
+    let rows = judged(&log(&scenarios::carried("zk-leader-failover", "works-on")), (120, 40)).rows();
+    let bar = rows.iter().find(|row| row.contains("● A still thinks it holds")).expect("a bar");
+    assert_eq!(bar.matches("● A").count(), 2, "{rows:#?}");
+}
+
+#[test]
+fn lines_of_a_programs_log_are_folded() {
+    let stand = at_step("curator-lock", "listens", 2, EN);
+    assert!(stand.shows("lines of its log: SLF4J"), "{:#?}", stand.rows());
+    let told = stand.rows().concat().matches("SLF4J").count();
+    assert!(told <= 2, "one row for each client: {:#?}", stand.rows());
+}
+
+#[test]
 fn a_class_hears_of_failures_that_are_no_locks() {
     for (lesson, variant, step, says) in [
         ("db-pessimistic", "autocommit", 10, Some("B sold on an outdated stock=1")),
@@ -1001,7 +1070,7 @@ fn what_is_found_in_the_last_step_alarms_before_the_verdict_and_reaches_the_edge
     ] {
         let stand = at_step(lesson, variant, step, EN);
         let told = stand.rows().iter().filter(|row| row.contains(says)).count();
-        assert!(told == 2 && share_of_chart(&stand) >= 33, "{:#?}", stand.rows());
+        assert!(told >= 2 && share_of_chart(&stand) >= 33, "{:#?}", stand.rows());
         let end = judged(&log(&scenarios::carried(lesson, variant)), (200, 60));
         let edges = |row: &String| row.matches(glyphs::CLASH_EDGE).count();
         assert!(end.rows().iter().all(|row| edges(row) <= 1), "{:#?}", end.rows());
@@ -1150,7 +1219,7 @@ fn a_lease_is_drawn_as_a_lease_from_its_first_column_on() {
 #[test]
 fn a_long_text_leaves_the_holders_bar_to_its_owner() {
     let rows = at_step("curator-read-write", "is-anybody-writing", 15, (Lang::En, (80, 24))).rows();
-    for words in ["■ W mine ▓▓", "▲ R2 shared ▓▓"] {
+    for words in ["■ W holds ▓▓", "▲ R2 shared ▓▓"] {
         assert!(rows.iter().any(|row| row.contains(words)), "{words}: {rows:#?}");
     }
     let rows = at_step("curator-read-write", "is-anybody-writing", 15, (Lang::Zh, (80, 24))).rows();

@@ -25,7 +25,7 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     let mut terminal = Terminal::start(&place, &args);
     terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
     terminal.press("1");
-    terminal.wait_for("● A mine");
+    terminal.wait_for("● A holds");
     terminal.press("2");
     terminal.wait_for("B's wait ends");
     terminal.press("x");
@@ -97,12 +97,12 @@ fn with_a_file_to_record_in_each_run_that_is_left_is_kept_unasked() {
     let mut terminal = Terminal::start(&place, &args("run.jsonl"));
     terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
     terminal.press("1");
-    terminal.wait_for("● A mine");
+    terminal.wait_for("● A holds");
     terminal.press("r");
     terminal.wait_for("recorded in run.jsonl");
     terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
     terminal.press("2");
-    terminal.wait_for("■ B mine");
+    terminal.wait_for("■ B holds");
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
     for (file, holder) in [("run.jsonl", "'A'"), ("run-2.jsonl", "'B'")] {
@@ -113,7 +113,7 @@ fn with_a_file_to_record_in_each_run_that_is_left_is_kept_unasked() {
     let mut terminal = Terminal::start(&place, &args("run.jsonl"));
     terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
     terminal.press("2");
-    terminal.wait_for("■ B mine");
+    terminal.wait_for("■ B holds");
     terminal.press("q");
     terminal.wait_for("recorded in run.jsonl");
     terminal.press(CTRL_C);

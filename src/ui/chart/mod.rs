@@ -52,7 +52,8 @@ impl Detail {
 pub struct WireRow {
     pub event: usize,
     pub replied: Option<usize>,
-    /// How many members of a crowd got the same notification at once.
+    /// How many members of a crowd got the same notification at once, or how many lines the program wrote to standard
+    /// error in a row.
     pub count: usize,
 }
 
@@ -216,6 +217,7 @@ impl Chart {
                 }
             }
             EventKind::Notified { .. } => self.notify(log, index),
+            EventKind::Said { actor, stderr: true, .. } => self.said_to_stderr(log, *actor, index),
             EventKind::Said { .. } => self.wire.push(WireRow::new(index)),
             EventKind::Counted { actor, counter, by } if *by > 0 => {
                 self.counted(*actor, counter, (x, index));
@@ -308,6 +310,19 @@ impl Chart {
             }
             EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
+        }
+    }
+
+    /// A line of a program's log. Those in a row share a row: they are for the log's reader and not about the lock.
+    fn said_to_stderr(&mut self, log: &Log, of: ActorId, index: usize) {
+        let is_log = |event: usize| match log.events().get(event).map(|event| &event.kind) {
+            Some(EventKind::Said { actor, stderr: true, .. }) => Some(*actor),
+            _ => None,
+        };
+        let mut newest = self.wire.iter_mut().rev().take_while(|row| is_log(row.event).is_some());
+        match newest.find(|row| is_log(row.event) == Some(of)) {
+            Some(row) => row.count += 1,
+            None => self.wire.push(WireRow::new(index)),
         }
     }
 

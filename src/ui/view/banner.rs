@@ -232,7 +232,8 @@ impl Large {
 /// is broken. Chinese characters would need twelve dots a side: of words with them, only the figure is large, and the
 /// words stand beside it.
 fn large(scene: &Scene<'_>, area: Rect) -> Option<Large> {
-    let loud = alarm_words(scene)?;
+    let over = || scene.recent_overlap().filter(|_| scene.whole);
+    let loud = alarm_words(scene).or_else(|| Some(words::overlap_span(scene.lang, over()?.excess)))?;
     let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide, beside: None };
     let mut choice = Vec::new();
     if let Some(Alarm::Broken(says, event)) = scene.alarm()
@@ -248,7 +249,8 @@ fn large(scene: &Scene<'_>, area: Rect) -> Option<Large> {
         Some(around) if !figure.is_empty() => (&*figure, around),
         _ => ("!", ("", &*loud)),
     };
-    let beside = [around.0, around.1].map(|words| format!(" {} ", words.trim()));
+    let is_between = |sign: char| matches!(sign, ' ' | ',');
+    let beside = [around.0, around.1].map(|words| format!(" {} ", words.trim_matches(is_between)));
     choice.extend([2, 1].map(|wide| Large { beside: Some(beside.clone()), ..line(sign, wide) }));
     choice.into_iter().find(|large| large.fits(area))
 }

@@ -193,6 +193,8 @@ fn name_bar(
         *since > columns.0 && usize::from(columns.1.saturating_sub(*since)) > text::width(&words) + 1
     });
     let loud: Vec<(u16, u16)> = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar)).collect();
+    let lost = named.iter().flat_map(|bar| lost_at_once(scene, plot, bar));
+    let outlined = earlier(outlined, &lost.collect::<Vec<_>>());
     if frozen || holds {
         starts.extend(outlined.iter().chain(&loud).map(|(from, _)| *from));
         starts.extend(pauses.iter().flat_map(|(from, to)| [*from, *to]));
@@ -204,6 +206,7 @@ fn name_bar(
     } else if !matches!(bar.kind, BarKind::Belief(Belief::Waiting) | BarKind::Read | BarKind::Oversold) {
         return;
     }
+    let taken = taken(plot, (bar, bars), written);
     let within =
         |stretches: &[(u16, u16)], at: u16| stretches.iter().any(|(from, to)| (*from..*to).contains(&at));
     let row = y + hatched_rows(bar, bars, rows) / 2;
@@ -218,28 +221,12 @@ fn name_bar(
             && named.iter().any(|bar| bar.unconfirmed.first().is_some_and(|(from, _)| *from != bar.from));
         let held = named.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
         let held = frozen && within(&held.collect::<Vec<_>>(), from);
-        let what = word(scene, bar, (held, still, in_vain == Some(from)));
-        let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
-        let waits = bar.kind == BarKind::Belief(Belief::Waiting) && in_vain != Some(from);
-        let whom = waits.then(|| waits_for(scene, plot, (actor, bar)));
-        let whom = whom.flatten().map(|(whom, since)| {
-            let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
-            let since = plot.screen(since).filter(|since| *since > from);
-            (say(&words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom])), since.unwrap_or(start))
-        });
-        let mut labels: Vec<(String, u16)> = whom.into_iter().collect();
-        labels.push((say(&what), start));
-        match bar.kind {
-            BarKind::Read => labels.push((format!(" {what} "), start)),
-            // Without any word, the bar would look like that of a holder.
-            BarKind::Oversold => labels.extend([(format!(" {what} "), start), (say(counted(scene)), start)]),
-            _ => labels.push((format!(" {whose} "), start)),
-        }
+        let mut labels = labels(scene, plot, (actor, bar), (from, to), (held, still, in_vain == Some(from)));
         // Beside ticks, its sign alone would look like one more of them.
         if holds && !written.iter().any(|(x, _)| (from..to).contains(x)) {
             labels.push((scene.glyph(actor).to_owned(), from + 1));
         }
-        let free = gaps((from, to), written);
+        let free = gaps((from, to), &taken);
         let fitting = labels.into_iter().find_map(|(words, start)| {
             let fits = |(from, to): &&(u16, u16)| {
                 usize::from(to.saturating_sub(start.max(*from))) > text::width(&words)
@@ -260,6 +247,68 @@ fn name_bar(
             }
         }
     }
+}
+
+/// The texts for a piece of a bar, the best first, each with its first column.
+fn labels(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    (actor, bar): (ActorId, &Bar),
+    (from, to): (u16, u16),
+    (held, still, in_vain): (bool, bool, bool),
+) -> Vec<(String, u16)> {
+    let whose = format!("{} {}", scene.glyph(actor), scene.name(actor));
+    let say = |what: &str| format!(" {whose} {what} ");
+    let what = word(scene, bar, (held, still, in_vain));
+    let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
+    let waits = bar.kind == BarKind::Belief(Belief::Waiting) && !in_vain;
+    let whom = waits.then(|| waits_for(scene, plot, (actor, bar)));
+    let whom = whom.flatten().map(|(whom, since)| {
+        let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
+        let since = plot.screen(since).filter(|since| *since > from);
+        (say(&words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom])), since.unwrap_or(start))
+    });
+    let mut labels: Vec<(String, u16)> = whom.into_iter().collect();
+    labels.push((say(&what), start));
+    let short = match bar.kind {
+        BarKind::Frozen if held && still => Some(words::IN_BAR_STILL_FROZEN_SHORT),
+        BarKind::Belief(belief) if belief.holds() && still => Some(words::IN_BAR_STILL_SHORT),
+        _ => None,
+    };
+    labels.extend(short.map(|short| (say(short.get(scene.lang)), start)));
+    match bar.kind {
+        BarKind::Read => labels.push((format!(" {what} "), start)),
+        // Without any word, the bar would look like that of a holder.
+        BarKind::Oversold => labels.extend([(format!(" {what} "), start), (say(counted(scene)), start)]),
+        _ => labels.push((format!(" {whose} "), start)),
+    }
+    labels
+}
+
+/// Where an overlap of a bar's lock begins whose step ends with no server confirming the bar: the servers are looked at
+/// only then, and the other holder has got the lock because this one had lost it.
+fn lost_at_once(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Vec<(u16, u16)> {
+    let spans = scene.chart.overlap_spans.iter().filter(|span| span.lock == bar.lock);
+    let pairs = spans.flat_map(|span| bar.unconfirmed.iter().map(move |(from, _)| (span.from, *from)));
+    let same_step =
+        pairs.filter(|(begun, seen)| begun.1 < seen.1 && scene.chart.step_begun(seen.1 + 1) <= begun.1);
+    same_step.filter_map(|(begun, seen)| Some((plot.screen(begun.0)?, plot.screen(seen.0)?))).collect()
+}
+
+/// The stretches, with those that begin at the second column of a pair beginning at the first one.
+fn earlier(stretches: Vec<(u16, u16)>, pairs: &[(u16, u16)]) -> Vec<(u16, u16)> {
+    let begins = |from: u16| pairs.iter().find(|(_, late)| *late == from).map_or(from, |(early, _)| *early);
+    stretches.into_iter().map(|(from, to)| (begins(from), to)).collect()
+}
+
+/// The columns of a bar that texts cover, or the bars of later waits, which are drawn over it.
+fn taken(plot: &Plot, (bar, bars): (&Bar, &[Bar]), written: &[(u16, u16)]) -> Vec<(u16, u16)> {
+    let waits = |other: &&Bar| other.kind == BarKind::Belief(Belief::Waiting) && other.from.1 > bar.from.1;
+    let waits = bars.iter().filter(waits).filter_map(|other| plot.stretch(other.from, other.to));
+    let mut taken: Vec<(u16, u16)> = written.to_vec();
+    taken.extend(waits.filter(|_| bar.kind.holds()));
+    taken.sort_unstable();
+    taken
 }
 
 /// What is left of the given columns between texts, which are in order.

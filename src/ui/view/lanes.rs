@@ -1,7 +1,7 @@
 //! The timelines: a lane per actor, a band per crowd, a lane per server below them, with time to the right. This module
 //! assigns rows and must not know how a lane is drawn.
 
-use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, truth};
+use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, reason, truth};
 use crate::{log::Observed, ui::chart::Band, world::ServerWorld};
 
 /// The minimum width of names, and the maximum on a small screen.
@@ -12,6 +12,8 @@ const PART_OF_NAMES: u16 = 6;
 const MOST_SERVER_ROWS: u16 = 8;
 /// The row of a server that is higher than this has a blank row at its lower edge.
 const AIRY: u16 = 3;
+/// The rows of a bar of beliefs for each row of the truth below it, at most.
+const MOST_OF_TRUTH: u16 = 3;
 /// In a pane of at least this height, the rows of servers and crowds grow to use all of it.
 const TALL: u16 = 24;
 /// The maximum number of holders of one lock that are given room on the smallest screen.
@@ -106,7 +108,19 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let fits = |height: &Sizes| total(&rows, *height).saturating_add(of_servers(*height)) <= area.height;
     let mut height = heights.find(fits).unwrap_or((1, band));
     let mut truth = lane::bar_rows(height.0);
-    let left = area.height.saturating_sub(total(&rows, height) + below * truth);
+    let mut left = area.height.saturating_sub(total(&rows, height) + below * truth);
+    // Rows too few for another row of each server make the beliefs alone higher, though not much higher than the truth.
+    // On a small screen, the panes below need them until the end.
+    let lanes = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+    let grows = scene.whole || area.height >= TALL;
+    while grows
+        && lanes <= left
+        && height.0 < lane::HIGHEST
+        && lane::bar_rows(height.0 + 1) <= MOST_OF_TRUTH * truth
+    {
+        height.0 += 1;
+        left -= lanes;
+    }
     let bands = u16::try_from(rows.iter().filter(|row| matches!(row, Row::Band(_))).count()).unwrap_or(1);
     let left = if area.height < TALL { 0 } else { left };
     let mut higher = 0;
@@ -195,6 +209,12 @@ pub fn min_rows(scene: &Scene<'_>) -> u16 {
         0 => 0,
         holders => holders.min(MOST_HOLDERS) + 2,
     }
+}
+
+/// The rows for ticks above the bar of each actor, two servers' rows and the axis.
+pub fn clear_rows(scene: &Scene<'_>) -> u16 {
+    let servers = u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(2);
+    total(&rows_to_count(scene, 0), (lane::CLEAR, band::ROWS)).saturating_add(servers + 1)
 }
 
 fn above_axis(area: Rect) -> Rect {
@@ -429,14 +449,17 @@ pub fn draw_without_axis(
             true => accent,
             false => chrome,
         };
-        let room = if row.is_first() { names.saturating_sub(sign_columns(scene)) } else { names };
-        buf.set_stringn(area.x, y, text::fit(row.label(), room), room, style);
         let label_area = (names, height);
-        if let Some(lock) = row.lock_below(label_area) {
-            buf.set_stringn(area.x, y + 1, lock, names, chrome);
-        }
         // Bars of several rows are separated by a blank row.
         let height = height - u16::from(height > AIRY);
+        // A lock's or key's name is level with its line.
+        let middle = y + height / 2;
+        if let Some(lock) = row.lock_below(label_area) {
+            buf.set_stringn(area.x, middle, lock, names, chrome);
+        }
+        let room = if row.is_first() { names.saturating_sub(sign_columns(scene)) } else { names };
+        let top = if row.is_first() { y } else { middle };
+        buf.set_stringn(area.x, top, text::fit(row.label(), room), room, style);
         row.labelled(label_area).draw(scene, plot, (y, height), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
@@ -445,6 +468,7 @@ pub fn draw_without_axis(
             }
         }
     }
+    reason::draw(scene, plot, Rect { height: division.lanes.height, ..above }, buf);
     for overlap_span in scene.chart.alarms() {
         if let Some((from, to)) = plot.stretch(overlap_span.from, overlap_span.to) {
             let columns = Rect { x: from, width: to - from, ..above };

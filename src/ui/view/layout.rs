@@ -17,8 +17,10 @@ const STORY_SHARE: u16 = 60;
 const BELOW: u16 = 20;
 /// The minimum rows of the story and the servers beside it.
 const ABOVE: u16 = 10;
-/// The share of a presentation's height up to which its text is spaced.
-const SPACED: (u16, u16) = (2, 5);
+/// The shares of a presentation's height up to which its text is spaced, and that its text has at most; and the same for
+/// a verdict, because what a room must see is the chart.
+const TEXT: [(u16, u16); 2] = [(2, 5), (3, 5)];
+const VERDICT: [(u16, u16); 2] = [(1, 3), (2, 5)];
 /// The rows that the timelines and the panes below them keep, however the learner resizes them.
 const LEAST: u16 = 5;
 /// The minimum rows below the timelines for the programs to share the column of the servers, the share of these, and
@@ -101,9 +103,12 @@ impl LessonView<'_> {
             Form::Presenting => {
                 // Text may be spaced as long as the lanes keep ample rows.
                 let most = body.height.saturating_sub(self.lanes_height(body));
-                let text = Rect { height: most.min(body.height * SPACED.0 / SPACED.1).max(1), ..body };
+                let judged = self.verdict().is_some() && !self.proof;
+                let shares = if judged { VERDICT } else { TEXT };
+                let [spaced, largest] = shares.map(|(part, whole)| body.height * part / whole);
+                let text = Rect { height: most.min(spaced).max(1), ..body };
                 let lines = u16::try_from(self.story_lines(text).len() + 2).unwrap_or(u16::MAX);
-                let story = lines.clamp(5, (body.height * 3 / 5).max(5)).min(body.height);
+                let story = lines.clamp(5, largest.max(5)).min(body.height);
                 // Rows that the lanes cannot use are better between the lines of the text.
                 let story = story + self.unused(Rect { height: body.height - story, ..body });
                 [areas.story, areas.lanes] =
@@ -185,7 +190,12 @@ impl LessonView<'_> {
         let below = below.max(spare.min(area.height / 2));
         // The holders of an overlap take precedence, and a frame without a row inside is useless.
         let reads = matches!(self.focus, Pane::Story | Pane::Lanes);
-        let least = if reads { lanes::min_rows(&self.scene) + 2 } else { 0 };
+        let least = match lanes::clear_rows(&self.scene) + 2 {
+            _ if !reads => 0,
+            // While something is wrong, the bars say who waits for whom if ticks do not cover them.
+            clear if self.scene.alarm().is_some() && clear + LEAST <= area.height => clear,
+            _ => lanes::min_rows(&self.scene) + 2,
+        };
         let below = below.min(area.height.saturating_sub(least));
         let below = if reads && below < 3 { 0 } else { below };
         // The rows that the timelines do not use go to the panes below.

@@ -38,6 +38,7 @@ pub(crate) mod plot;
 mod prelude;
 pub(crate) mod program;
 pub(crate) mod question;
+mod reason;
 pub(crate) mod redis;
 pub(crate) mod scene;
 pub(crate) mod scrubber;

@@ -11,6 +11,10 @@ const STRETCHES: usize = 3;
 pub const TICK: u16 = 12;
 /// The minimum share of the columns for what was broken, when all of a run or of a step is shown.
 const LOUD: (u32, u32) = (11, 20);
+/// The same for broken invariants without too many holders, and the share for their cause: red without bars needs less
+/// room than the bars before it.
+const BROKEN: (u32, u32) = (9, 20);
+const CAUSE_OF_BROKEN: (u32, u32) = (2, 5);
 /// While something is wrong, the present gets at least `WRONG` times the width that corresponds to one row of the pane,
 /// so that it is visible from afar: a higher pane needs fewer columns. It also gets at least the share `WRONG_LEAST`.
 const WRONG: u32 = 9;
@@ -260,10 +264,13 @@ impl Plot {
     fn of_whole_run(seen: &PlotInput<'_>) -> Self {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let (mut all, mut lasts) = (Vec::new(), false);
+        let is_told =
+            |scene: &Scene<'_>| !scene.chart.overlap_spans.is_empty() || scene.chart.oversold.is_some();
+        let loud = if seen.scenes.iter().any(is_told) { LOUD } else { BROKEN };
         for scene in seen.scenes {
             let position = scene.world.position;
             // If there are overlaps or overselling, other breaches need no space beyond that of their steps.
-            let is_told = !scene.chart.overlap_spans.is_empty() || scene.chart.oversold.is_some();
+            let is_told = is_told(scene);
             let broken = scene.chart.broken.len();
             let count = scene.chart.alarms().count() - if is_told { broken } else { 0 };
             let overlap_spans: Vec<_> = scene.chart.alarms().take(count).collect();
@@ -274,7 +281,7 @@ impl Plot {
             all.extend(overlap_spans.into_iter().map(|overlap_span| within(overlap_span, head)));
         }
         all.sort_unstable();
-        let wanted = if all.is_empty() { 0 } else { width * LOUD.0 / LOUD.1 };
+        let wanted = if all.is_empty() { 0 } else { width * loud.0 / loud.1 };
         let mut stretches: Vec<(u32, u32)> = Vec::new();
         for (from, to) in all {
             let full = stretches.len() == STRETCHES;
@@ -295,7 +302,8 @@ impl Plot {
         let tail = seen.newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
         let tail = if lasts && stretches.is_empty() { tail.max(wanted) } else { tail };
         let least = wanted.saturating_sub(if lasts { tail } else { 0 });
-        let plot = Self::with_stretches(seen, 0, (&stretches, least), width - tail);
+        let cause = if loud == LOUD { CAUSE } else { CAUSE_OF_BROKEN };
+        let plot = Self::with_stretches(seen, 0, (&stretches, least, cause), width - tail);
         Self { whole: true, ..plot }
     }
 
@@ -310,16 +318,16 @@ impl Plot {
         let stretches = if from < to { &stretches[..] } else { &[] };
         let left = head.saturating_sub(to.saturating_sub(from) + room - least);
         let left = left.min(from.saturating_sub(BEFORE));
-        Self::with_stretches(seen, left, (stretches, least), room)
+        Self::with_stretches(seen, left, (stretches, least, CAUSE), room)
     }
 
     /// Maps the columns from `left` to the playhead to `room` columns of the screen. `stretches` get at least `least`
-    /// of them, and the rest is shortened: first what came after them, because the cause before them gets nearly a
-    /// third of the window.
+    /// of them, and the rest is shortened: first what came after them, because the cause before them gets its share of
+    /// the window.
     fn with_stretches(
         seen: &PlotInput<'_>,
         left: u32,
-        (stretches, least): (&[(u32, u32)], u32),
+        (stretches, least, cause_share): (&[(u32, u32)], u32, (u32, u32)),
         room: u32,
     ) -> Self {
         let head = seen.head;
@@ -327,7 +335,7 @@ impl Plot {
         let outside = head - left - inside;
         // However long the stretches lasted, their cause stays visible.
         let cause = stretches.first().map_or(0, |(from, _)| from - left);
-        let part = u32::from(seen.area.width) * CAUSE.0 / CAUSE.1;
+        let part = u32::from(seen.area.width) * cause_share.0 / cause_share.1;
         let even = (room * inside / (head - left).max(1)).min(room.saturating_sub(cause.min(part)));
         let least = if inside == 0 { 0 } else { least.max(even).min(room) };
         let rest = room - least;

@@ -353,13 +353,18 @@ impl<'a> Row<'a> {
         let value =
             printed.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
         let with_name = format!("{} {value}", span.lock);
+        let shorter = |most: usize| {
+            let name = if printed.name { String::new() } else { format!("{} ", span.lock) };
+            first_columns(&value, most.checked_sub(text::width(&name))?).map(|cut| name + &cut)
+        };
         let Some((place, is_newest)) = self.value_columns(scene, plot, span, rows) else { return };
         let (from, end, room) = (place.start, place.end, place.len());
         // A cut value counts as not shown, and is repeated with the next one.
         let (words, whole) = match printed.name {
             false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),
-            false if room > text::width(&span.lock) + 2 => (text::fit(&with_name, room), false),
             true if is_newest || room >= text::width(&value) => (value, true),
+            _ if let Some(cut) = shorter(room) => (cut.into(), false),
+            false if room > text::width(&span.lock) + 2 => (text::fit(&with_name, room), false),
             // Without room, it leaves a dot, so that nobody counts the values that are shown.
             _ => {
                 plot.fill((columns.0, columns.0 + 1), y, "·", scene.style(Role::Code), buf);
@@ -476,9 +481,25 @@ fn changed<'a>(before: &str, now: &'a str) -> Cow<'a, str> {
     if is_row { columns.join(" ").into() } else { now.into() }
 }
 
+/// As many of the first columns of a table's row as fit: of a row that is too long, its first figures still count.
+fn first_columns(value: &str, room: usize) -> Option<String> {
+    let ends = value.match_indices(' ').map(|(end, _)| end);
+    let mut shown = ends.filter(|end| value[..*end].contains('=')).map(|end| format!("{} …", &value[..end]));
+    shown.rfind(|shown| text::width(shown) <= room)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_is_cut_between_its_columns() {
+        let row = "points=5 coupon=unused version=0";
+        assert_eq!(first_columns(row, 10).as_deref(), Some("points=5 …"));
+        assert_eq!(first_columns(row, 31).as_deref(), Some("points=5 coupon=unused …"));
+        assert_eq!(first_columns(row, 9), None);
+        assert_eq!(first_columns("two words", 40), None);
+    }
 
     #[test]
     fn what_is_covered_may_reach_beyond_the_columns() {

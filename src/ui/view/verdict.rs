@@ -1,7 +1,10 @@
 //! The verdict: each claim with what was expected and observed, the outcome, and what to remember.
 
 use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
-use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
+use crate::{
+    ui::state::screen::Form,
+    verdict::{ClaimResult, Outcome, Verdict, evidence},
+};
 
 const EVIDENCE_LINES: usize = 3;
 
@@ -33,14 +36,20 @@ impl LessonView<'_> {
         let words = if self.proof { words::NO_PROOF } else { words::PROOF };
         let words = words.with(scene.lang, &[&scene.keys.label("go-there")]);
         let hint = paragraph::plain(&words, width, scene.style(Role::Chrome));
-        let claims = verdict.claims.iter().flat_map(|claim| claim_lines(scene, claim, width, self.proof));
+        // A room sees the failure in the chart; the claims that hold open with the evidence.
+        let presented = self.form == Form::Presenting && !self.proof;
+        let claims = verdict.claims.iter().filter(|claim| !presented || !claim.holds);
+        let claims: Vec<_> = claims.flat_map(|claim| claim_lines(scene, claim, width, self.proof)).collect();
         let gap = [Line::default()];
         // By default the takeaway, the predictions and the next steps come first. If the learner asked for the
         // evidence, it comes first, right below the failure.
         if self.proof {
             lines.extend(hint.into_iter().chain(claims).chain(gap).chain(rest));
         } else {
-            lines.extend(rest.into_iter().chain(hint).chain(gap).chain(claims));
+            lines.extend(rest.into_iter().chain(hint));
+            if !claims.is_empty() {
+                lines.extend(gap.into_iter().chain(claims));
+            }
         }
         lines
     }

@@ -224,6 +224,10 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         EventKind::Sentinel { notice, .. } => {
             (words::sentinel_notice(notice, scene.lang), scene.style(Role::Warning))
         }
+        EventKind::Said { stderr: true, .. } if row.count > 1 => {
+            let (count, last) = log_lines(scene, row);
+            (words::LOG_LINES.with(scene.lang, &[&count.to_string(), last]), chrome)
+        }
         EventKind::Fault(_) | EventKind::GaveUp { .. } | EventKind::Said { .. } => {
             detail::own_words(scene, row.event)
         }
@@ -246,6 +250,18 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     };
     spans.push(Span::styled(text::fit(&words, room).into_owned(), style));
     Line::from(spans)
+}
+
+/// The number of lines that a program has written to standard error in a row up to the playhead, and the last one, which
+/// says most if an error has ended the program.
+fn log_lines<'a>(scene: &Scene<'a>, row: &WireRow) -> (usize, &'a str) {
+    let of = actor(scene, row);
+    let known = scene.log.events().get(row.event..scene.world.position).unwrap_or_default();
+    let lines = known.iter().filter_map(|event| match &event.kind {
+        EventKind::Said { actor, text, stderr: true, .. } if Some(*actor) == of => Some(text.as_str()),
+        _ => None,
+    });
+    lines.take(row.count).enumerate().last().map_or((0, ""), |(n, line)| (n + 1, line))
 }
 
 fn reply(scene: &Scene<'_>, row: &WireRow, written: fn(&Reply) -> String) -> (String, Style) {

@@ -15,7 +15,7 @@ pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
 pub const AT_THE_END: Words = Words::new("told at the end", "走到结尾时显示");
 pub const COMPARE_AGAIN: Words = Words::new("{} runs both again.", "按 {} 重新运行两个方案。");
-pub const SINCE: Words = Words::new("{} · since {}", "{} · 从 {} 起");
+pub const HOLD_SINCE: Words = Words::new("{} · since {}", "{} · 从 {} 起");
 /// The heading of a pane, and its subject.
 pub const ABOUT: Words = Words::new("{}: {}", "{}：{}");
 pub const ONE_AT_A_TIME: Words = Words::new("never two holders", "始终只有一个持有者");

@@ -136,13 +136,16 @@ pub fn label(label: &str, lang: Lang) -> &str {
 
 /// In a bar, after the client's name: what the client believes, what no server confirms any more, or what the client
 /// did.
-pub const IN_BAR: Words = Words::new("mine", "持有");
+pub const IN_BAR: Words = Words::new("holds", "持有");
 pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");
-pub const IN_BAR_STILL: Words = Words::new("still mine", "仍以为持有");
+pub const IN_BAR_STILL: Words = Words::new("still thinks it holds", "仍以为持有");
+/// The same where there is less room.
+pub const IN_BAR_STILL_SHORT: Words = Words::new("is wrong", "仍以为");
 pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
 pub const IN_BAR_OVERSOLD: Words = Words::new("{} on an outdated {}", "{}（凭旧值 {}）");
-pub const IN_BAR_FROZEN: Words = Words::new("mine, frozen", "持有，冻结中");
-pub const IN_BAR_STILL_FROZEN: Words = Words::new("still mine, frozen", "仍以为持有，冻结中");
+pub const IN_BAR_FROZEN: Words = Words::new("holds, frozen", "持有，冻结中");
+pub const IN_BAR_STILL_FROZEN: Words = Words::new("still thinks it holds, frozen", "仍以为持有，冻结中");
+pub const IN_BAR_STILL_FROZEN_SHORT: Words = Words::new("is wrong, frozen", "仍以为，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const IN_BAR_WAITS_FOR: Words = Words::new("waits for {}", "等待 {}");
 pub const IN_BAR_WAITS_IN_VAIN: Words = Words::new("waits, nobody holds it", "等待，但无人持有");
@@ -180,6 +183,11 @@ pub const HARMLESS: Words = Words::new(
     "The lock did not keep them apart. What this variant promises held all the same.",
     "锁没能把它们分开，但本方案要保证的结论仍然成立。",
 );
+
+/// How many lines a program wrote to standard error in a row, and the last one.
+pub const LOG_LINES: Words = Words::new("! {} lines of its log: {}", "! 日志 {} 行：{}");
+/// Since when something has been wrong.
+pub const SINCE: Words = Words::new("since {}", "从 {} 起");
 
 /// Who held which lock together; from when to when, or since when.
 pub fn held_together(who: &str, lock: &str, (from, to): (&str, Option<&str>), lang: Lang) -> String {

@@ -106,7 +106,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         let who = view.scene(side).map_or_else(String::new, |scene| banner::names(&scene, named));
         let span = match worst.apart {
             Some(to) => format!("{who} · {}", time::span(worst.from, to)),
-            None => words::SINCE.with(view.context.lang, &[&who, &time::moment(worst.from)]),
+            None => words::HOLD_SINCE.with(view.context.lang, &[&who, &time::moment(worst.from)]),
         };
         say(&span, style(Role::Danger));
     } else if let Some(words) = scene.as_ref().and_then(banner::alarm_words) {
