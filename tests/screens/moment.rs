@@ -981,19 +981,20 @@ fn presented_lanes_leave_no_rows_empty_below_their_axis() {
 
 #[test]
 fn at_a_presented_verdict_most_of_the_screen_is_the_chart() {
-    for (lesson, variant, letters) in
-        [("cluster-is-not-safer", "frozen-master", "2 HOLDERS"), ("semaphore", "leak", "INVARIANT BROKEN")]
-    {
+    for (lesson, variant, says, claim) in [
+        ("cluster-is-not-safer", "frozen-master", "2 HOLDERS", "The new master granted B the same lock"),
+        ("semaphore", "leak", "INVARIANT BROKEN", "B and C did their work"),
+    ] {
         let mut stand = judged(&log(&scenarios::carried(lesson, variant)), (120, 40));
         stand.press('P');
         let rows = stand.rows();
-        let banner = rows.iter().position(|row| row.contains(letters)).expect("a banner");
+        let banner = rows.iter().position(|row| row.contains(says)).expect("a banner");
         assert!(banner <= 16, "{rows:#?}");
         // Large letters, and the claims only with their evidence.
         assert!(rows[banner + 1..banner + 4].iter().any(|row| row.contains("█▀")), "{rows:#?}");
-        assert!(stand.shows("Takeaway") && !stand.shows("✓ "), "{rows:#?}");
+        assert!(stand.shows("Takeaway") && !stand.shows(claim), "{rows:#?}");
         stand.key(KeyCode::Enter);
-        assert!(stand.shows(" ✓ "), "{:#?}", stand.rows());
+        assert!(stand.shows(claim), "{:#?}", stand.rows());
     }
 }
 
@@ -1007,9 +1008,9 @@ fn red_without_bars_says_what_is_wrong_and_since_when() {
         let stand = at_step(lesson, variant, step, EN);
         assert!(stand.shows(says) && stand.shows(since), "{:#?}", stand.rows());
     }
-    // Where bars fill it, nothing covers them.
-    let stand = at_step("unlock-someone-elses-lock", "blind-del", 8, EN);
-    assert!(!stand.shows("since"), "{:#?}", stand.rows());
+    // Where the holders' bars fill it, they say it.
+    let rows = judged(&log(&scenarios::carried("zk-leader-failover", "works-on")), (120, 40)).rows();
+    assert_eq!(rows.iter().filter(|row| row.contains("at the same time that")).count(), 1, "{rows:#?}");
 }
 
 #[test]
@@ -1043,7 +1044,8 @@ fn the_holder_whom_no_server_confirms_is_told_so_from_the_moment_of_the_other_on
 fn lines_of_a_programs_log_are_folded() {
     let stand = at_step("curator-lock", "listens", 2, EN);
     assert!(stand.shows("lines of its log: SLF4J"), "{:#?}", stand.rows());
-    assert_eq!(stand.rows().concat().matches("SLF4J").count(), 2, "{:#?}", stand.rows());
+    let told = stand.rows().concat().matches("SLF4J").count();
+    assert!(told <= 2, "one row for each client: {:#?}", stand.rows());
 }
 
 #[test]

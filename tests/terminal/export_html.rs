@@ -258,6 +258,32 @@ fn a_holder_whose_lock_is_lost_in_the_same_column_has_a_bar() {
     }
 }
 
+/// Pairs of texts of a lane that lie over each other.
+const OVER_EACH_OTHER: &str = "(() => { const found = []; \
+     for (const track of document.querySelectorAll('.track')) { \
+       const texts = [...track.querySelectorAll('.became, .bar > .name > *')].filter((e) => e.innerText && e.checkVisibility({ visibilityProperty: true })); \
+       const place = (e) => { const r = e.getBoundingClientRect(), b = (e.closest('.name') || e).getBoundingClientRect(); \
+         return { left: Math.max(r.left, b.left), right: Math.min(r.right, b.right) }; }; \
+       texts.forEach((one, n) => texts.slice(n + 1).forEach((other) => { const [a, b] = [place(one), place(other)]; \
+         if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3) found.push(`${one.innerText} | ${other.innerText}`); })); } \
+     return found; })()";
+
+#[test]
+fn no_text_of_a_lane_lies_over_another() {
+    let place = Place::new();
+    for (lesson, variant, fragment, size) in [
+        ("cluster-is-not-safer", "frozen-master", "#embed&step=10", (680, 320)),
+        ("db-pessimistic", "deadlock", "#step=9", (390, 844)),
+        ("curator-mutex", "remembered", "#step=end", (390, 844)),
+    ] {
+        let page = page(&place, &[lesson, "--variant", variant, "--lang", "en"]);
+        let mut chrome = Chrome::start(size, true);
+        chrome.open(&page, fragment);
+        assert_eq!(chrome.eval(OVER_EACH_OTHER), json!([]), "{lesson}");
+        assert_eq!(chrome.troubles, Vec::<String>::new());
+    }
+}
+
 /// How much of the red ground and of each bar of two holders can be seen, in pixels; words that begin out of sight;
 /// values that are cut.
 const IN_SIGHT: &str = "(() => { const [box, label] = ['#scroll', '.row .label'].map((s) => document.querySelector(s).getBoundingClientRect()); \

@@ -194,10 +194,10 @@ function lane(data) {
       const covers = (other, m) => other.from < end - 1 && (other.from > from || (other.from === from && m > n));
       const to = Math.min(end, ...there.filter(covers).map((other) => other.from));
       name.style.right = to < end ? `${end - to}px` : "";
-      if (to < end) {
-        element.classList.toggle("narrow", to - from < 22 + roomOf(name.textContent));
-        element.classList.toggle("tiny", to - from < 24);
-      }
+      if (to === end) return;
+      const room = to - Math.max(from, gone);
+      element.classList.toggle("narrow", room < 22 + roomOf(name.textContent));
+      element.classList.toggle("tiny", room < 24);
     });
   });
   marks(track, data.marks, data.client, (mark, entry) => {
