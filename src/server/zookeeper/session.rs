@@ -20,6 +20,10 @@ use crate::{
     server::connection::{Breaks, Connection, Notify, ReplyFuture, ServerAddress},
 };
 
+/// How often a client tries to open its first session. The library gives up after the session's timeout, in which a busy
+/// machine may not come to answer dozens of clients that start together.
+const TRIES: usize = 5;
+
 struct Session {
     client: Client,
     address: String,
@@ -37,7 +41,14 @@ pub(crate) async fn connect(
     notify: Notify,
 ) -> Result<Box<dyn Connection>, String> {
     let (address, listens) = (server.address.clone(), server.listens);
-    let client = open(&address, timeout).await.map_err(|error| error.to_string())?;
+    let mut opened = open(&address, timeout).await;
+    for _ in 1..TRIES {
+        if !matches!(opened, Err(Error::Timeout)) {
+            break;
+        }
+        opened = open(&address, timeout).await;
+    }
+    let client = opened.map_err(|error| error.to_string())?;
     let session = Session { client, address, timeout, listens, notify, watches: Vec::new() };
     session.follow();
     Ok(Box::new(session))
