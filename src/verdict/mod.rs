@@ -50,7 +50,7 @@ pub use evidence::evidence;
 pub(crate) use judge::is_so_after;
 pub use judge::{Found, is_so, judge, value};
 pub use watch::{Breach, Watch, breaches};
-pub(crate) use watch::{Ended, recorded, with_breaches};
+pub(crate) use watch::{Ended, lasting, recorded, with_breaches};
 
 #[cfg(test)]
 mod tests;

@@ -12,14 +12,16 @@
 //! ends with its step. What a client did to another's key is reported each time.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
+    time::Duration,
 };
 
 use serde::Serialize;
 
 use super::{facts::Facts, judge::counted, why};
 use crate::{
+    clock::LessonTime,
     lesson::{
         Scenario,
         expr::{
@@ -245,6 +247,25 @@ impl Watch {
     }
 }
 
+/// A moment must last longer than this to count. Time passes a little further than to the end of a wait, so what ends
+/// together ends some milliseconds apart.
+const BRIEF: Duration = Duration::from_millis(10);
+
+/// Those of some moments before `end` after which nothing changes for longer than `brief`.
+pub(crate) fn lasting(
+    moments: &BTreeSet<LessonTime>,
+    end: LessonTime,
+    brief: Duration,
+) -> impl Iterator<Item = LessonTime> {
+    let next = moments.iter().copied().skip(1).chain([end]);
+    moments
+        .iter()
+        .copied()
+        .zip(next)
+        .filter(move |(moment, next)| next.since(*moment) > brief)
+        .map(|(moment, _)| moment)
+}
+
 /// Adds events to the facts. Calls `at_expiry` at each moment at which a key expires between two of them, with the facts
 /// of that moment and the index of the later event.
 fn extend(
@@ -257,7 +278,7 @@ fn extend(
     writable(facts, scenario, log, from).only_lasting_waits = false;
     for n in from..to {
         let event = &log.events()[n];
-        for moment in facts.expiries(event.at) {
+        for moment in lasting(&facts.expiries(event.at), event.at, BRIEF) {
             writable(facts, scenario, log, n).world.now = moment;
             at_expiry(facts, n);
         }

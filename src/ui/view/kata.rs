@@ -214,3 +214,60 @@ fn areas(area: Rect) -> [Rect; 3] {
 fn inner(body: Rect) -> Rect {
     Rect { x: body.x + 2, width: body.width.saturating_sub(4).min(WIDEST), ..body }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::KataView;
+    use crate::{
+        lesson::library::exercises,
+        text::{Lang, Text},
+        ui::{
+            keys::KeyMap,
+            state::kata::{Exercise, ExerciseBoard, FailureRow, RoundRow, RoundState},
+            theme::Theme,
+            view::{Context, prelude::*},
+        },
+    };
+
+    /// On the smallest usual terminal a learner sees the task and, without scrolling, the order that goes wrong.
+    #[test]
+    fn the_order_that_fails_is_in_sight_below_the_task_of_every_exercise() {
+        let keys = KeyMap::default();
+        let order = "A.first → B.first → A.second → B.second";
+        for loaded in exercises().expect("they are good") {
+            let kata = loaded.lesson.kata.as_ref().expect("an exercise");
+            let last = loaded.lesson.variants.len() - 1;
+            let rounds = loaded.lesson.variants.values().enumerate().map(|(n, variant)| {
+                let held = RoundState::Held(Text::from("12"), 300);
+                let state = if n == last { RoundState::Failed } else { held };
+                RoundRow { title: variant.title.clone(), state }
+            });
+            let exercise = Exercise {
+                title: loaded.lesson.title.clone(),
+                task: kata.task.clone(),
+                file: "my-locks/02-take-the-lock.yaml".to_owned(),
+                ..Exercise::default()
+            };
+            let board = ExerciseBoard {
+                exercises: vec![exercise],
+                rounds: rounds.collect(),
+                failure: Some(FailureRow {
+                    says: Text::from("Two clients hold the lock at the same time."),
+                    order: Some(Text::from(order)),
+                    goes_wrong: true,
+                    why: None,
+                }),
+                ..ExerciseBoard::default()
+            };
+            for lang in [Lang::En, Lang::Zh] {
+                let context = Context { keys: &keys, theme: Theme::default(), lang };
+                let area = Rect::new(0, 0, 80, 24);
+                let mut buf = Buffer::empty(area);
+                KataView { board: &board, scroll: 0, help: None, context }.draw(area, &mut buf);
+                let cells = area.positions().map(|at| buf[at].symbol());
+                let shown = cells.collect::<String>();
+                assert!(shown.contains(order), "{} {lang:?}: {shown}", loaded.lesson.id);
+            }
+        }
+    }
+}

@@ -42,6 +42,7 @@ use crate::{
         },
     },
     text::{Text, both},
+    verdict,
 };
 
 #[derive(Debug, Clone)]
@@ -65,6 +66,10 @@ struct Passing {
     events: usize,
     actors: Actors,
 }
+
+/// What lasts no longer while time passes is not noticed: it may come from the milliseconds that time passes further than
+/// to the end of a wait.
+const BRIEF: Duration = Duration::from_millis(20);
 
 pub struct InProcess {
     pub(crate) scenario: Scenario,
@@ -441,7 +446,7 @@ impl InProcess {
             let moments = from.keyspaces.iter().flat_map(|keyspace| keyspace.expiries());
             let moments: BTreeSet<_> =
                 moments.filter(|moment| passing.from < *moment && *moment < passing.to).collect();
-            for now in moments {
+            for now in verdict::lasting(&moments, passing.to, BRIEF) {
                 let events = &events[..passing.events];
                 let mut node =
                     Node { now, actors: passing.actors.clone(), steps: next.steps, ..from.clone() };
