@@ -8,7 +8,7 @@ pub(crate) mod items;
 mod kinds;
 mod owners;
 mod reach;
-mod reply_values;
+mod returns;
 mod scenario;
 mod there;
 
@@ -25,7 +25,7 @@ pub(crate) use self::{
     },
     contradiction::required,
     kinds::{Kind, count_doubt, kind_doubt},
-    reply_values::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
+    returns::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
 };
 use super::{
     super::{
