@@ -284,6 +284,11 @@ async fn failure(
         );
         return Ok(Some(Failure { why: Some(why), ..Failure::new(FailureKind::TooSafe, says, order) }));
     }
+    Ok(too_little(scenario, expected, &found))
+}
+
+/// If too little was tried to prove anything: what.
+fn too_little(scenario: &Scenario, expected: &Explore, found: &Explored) -> Option<Failure> {
     let untold = !found.complete || (expected.moves.is_none() && found.cut > 0);
     if untold || (found.orders() <= 1 && scenario.actors.len() > 1) {
         let (says, why) = if untold {
@@ -307,9 +312,9 @@ async fn failure(
                 ),
             )
         };
-        return Ok(Some(Failure::without_order(says, why)));
+        return Some(Failure::without_order(says, why));
     }
-    Ok(None)
+    None
 }
 
 /// Says which actors did not finish in an order and, if `with_reason` is set, why, if a program gave a
