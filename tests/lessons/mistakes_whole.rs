@@ -450,7 +450,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("heard.what == 'Suspended'", "heard == 'Suspended'", "- if: heard == 'Suspended'", "such as `heard is not none`, or ask for a field of it: `hear", "例如 `heard is not none`，或者取它的字段：`heard.wh"),
         ("kill: zk3", "kill: zk4", "- kill: zk4", "known here: zk1, zk2, zk3", "这里可用的有：zk1, zk2, zk3"),
         ("role('zk1') == 'leader' or", "role('zk1') == 'master' or", "- await: { that: role('zk1') == 'master' or role('zk2') == 'leader', within: 20s }", "it is one of 'leader', 'follower', 'looking'", "它是其中之一：'leader', 'follower', 'looking'"),
-        ("owner('/lock') == 'B', within", "owner('/lock') == 'C', within", "- await: { that: owner('/lock') == 'C', within: 20s, moving: [B] }", "created by: A, B", "会创建它的有：A, B"),
+        ("owner('/lock') == 'B', within", "owner('/lock') == 'C', within", "- await: { that: owner('/lock') == 'C', within: 20s, moving: [B] }", "known here: A, B", "这里有：A, B"),
         ("owner('/lock') == 'B', within", "owner('lock') == 'B', within", "- await: { that: owner('lock') == 'B', within: 20s, moving: [B] }", "did you mean `/lock`?", "是不是 `/lock`？"),
         ("with: { path: /lock }", "with: { path: lock }", "with: { path: lock }", "give the parameter its `/`: `/lock`", "请给参数写上 `/`：`/lock`"),
         ("with: { path: /lock }", "with: { path: /lok }", "- await: { that: owner('/lock') == 'B', within: 20s, moving: [B] }", "created by: A", "会创建它的有：A"),
