@@ -163,7 +163,7 @@ variants:
     lesson: {{ en: Tried, zh: 试 }}
     claims:
       - B.wake.what == 'now'
-      - at('B.wake') >= 2000 and at('B.note') < 8000
+      - at('B.wake') >= 2000 and at('B.note') < 20000
 "
     );
     place.write("tried.yaml", lesson);

@@ -85,11 +85,11 @@ impl Draft<'_> {
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
             doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
-        let doubt = doubt.or_else(|| self.reply_doubt(source, own));
         let of_size = doubts::size_doubt(source, self.compiler.params).filter(|_| doubt.is_none());
         if let Some((name, (message, help))) = of_size {
             return self.doubt(&(self.compiler.param_path)(name), message, help);
         }
+        let doubt = doubt.or_else(|| self.reply_doubt(source, own));
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.program.doubts.push(Mistake::new(path, message).help(help));
         }

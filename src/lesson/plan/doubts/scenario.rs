@@ -85,6 +85,7 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
     }
     if asks
         && operator == "=="
+        && is_actor(name)
         && let Some(doubt) = never_owned(left, name, scenario)
     {
         return Some(doubt);

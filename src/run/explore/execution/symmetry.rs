@@ -27,7 +27,9 @@ impl Symmetry {
         {
             let may = [&rules.crash, &rules.freeze, &rules.lose_reply].map(|clients| clients.contains(&n));
             let own = rules.cut.iter().filter(|(client, _)| *client == n);
-            let faults = (may, own.map(|(_, server)| *server).collect::<Vec<_>>());
+            let cut: Vec<usize> = own.map(|(_, server)| *server).collect();
+            let skew = rules.skew_client.iter().filter(|(client, _)| *client == n);
+            let faults = (may, cut, skew.map(|(_, ahead)| *ahead).collect::<Vec<_>>());
             groups.entry(faults).or_default().extend(client.actors.clone());
         }
         Self { groups: groups.into_values().collect(), ..Self::none(scenario) }
