@@ -61,7 +61,9 @@ impl<'p> Definitions<'p> {
                 Instruction::Set { name, .. } => known.add(name, depth),
                 Instruction::Enter { with, .. } => {
                     depth += 1;
-                    with.iter().for_each(|(name, _)| known.add(name, depth));
+                    for (name, _) in with {
+                        known.add(name, depth);
+                    }
                 }
                 Instruction::Leave => depth = depth.saturating_sub(1),
                 _ => {}

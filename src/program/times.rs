@@ -63,16 +63,23 @@ struct Names<'p> {
     scope: &'p Scope,
 }
 
+/// A shift of all times changes a value in another way than by adding to it.
+struct OtherChange;
+
 impl<'p> Names<'p> {
     fn add_sources(&mut self, instruction: &'p Instruction) {
         let mut add = |name: &'p str, source| self.sources.entry(name).or_default().push(source);
         match instruction {
             Instruction::Set { name, value } => add(name, Source::Expr(value)),
             Instruction::Enter { with, .. } => {
-                with.iter().for_each(|(name, template)| add(name, Source::Given(template)));
+                for (name, template) in with {
+                    add(name, Source::Given(template));
+                }
             }
             Instruction::Operate(operation) if !matches!(operation.verb, PlannedVerb::Wait(_)) => {
-                ["reply", "error", &operation.label].into_iter().for_each(|name| add(name, Source::Reply));
+                for name in ["reply", "error", &operation.label] {
+                    add(name, Source::Reply);
+                }
             }
             _ => {}
         }
@@ -84,9 +91,8 @@ impl<'p> Names<'p> {
         let mut more = false;
         for (name, sources) in &self.sources {
             let given = self.scope.get(name).map(of_value);
-            let found =
-                sources.iter().filter_map(|source| self.shift_of_source(source)).chain(given.map(Some));
-            for shift in found.collect::<Vec<_>>() {
+            let found = sources.iter().filter_map(|source| self.shift_of_source(source));
+            for shift in found.map(Result::ok).chain(given.map(Some)).collect::<Vec<_>>() {
                 let joined = self.known.get(name).map_or(shift, |known| known.or(shift?));
                 more |= self.known.insert(name, joined?) != joined;
             }
@@ -94,20 +100,20 @@ impl<'p> Names<'p> {
         Some(more)
     }
 
-    /// `None` if not all of its names are known yet, `Some(None)` if a shift of all times changes it in another way.
-    fn shift_of_source(&self, source: &Source<'p>) -> Option<Option<Shift>> {
+    /// `None` if not all of its names are known yet.
+    fn shift_of_source(&self, source: &Source<'p>) -> Option<Result<Shift, OtherChange>> {
         let is_known = |name: &String| {
             self.known.contains_key(name.as_str()) || !self.sources.contains_key(name.as_str())
         };
-        let of = |expr: &Expr| expr.names().iter().all(is_known).then(|| self.shift(expr));
+        let of = |expr: &Expr| expr.names().iter().all(is_known).then(|| self.shift(expr).ok_or(OtherChange));
         match source {
             Source::Expr(expr) => of(expr),
             Source::Given(template) => match template.only_expression() {
                 Some(expr) => of(expr),
                 // What it is filled with is looked at with its instruction.
-                None => Some(Some(Shift::NONE)),
+                None => Some(Ok(Shift::NONE)),
             },
-            Source::Reply => Some(Some(Shift::NONE)),
+            Source::Reply => Some(Ok(Shift::NONE)),
         }
     }
 

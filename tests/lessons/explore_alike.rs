@@ -220,17 +220,20 @@ async fn a_stopped_search_says_what_it_has_found_although_no_such_order_has_ende
 /// to be so is so only after all their moves.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_that_is_out_of_memory_goes_on_at_random_for_the_time_it_is_given() {
-    let mut text = format!("{HEAD}lab: redis\nclients:\n");
-    for name in ["A", "B", "C", "D", "E"] {
-        text.push_str(&format!("  {name}: {{ runs: p }}\n"));
-    }
-    text.push_str("programs:\n  p:\n");
-    for n in 0..6 {
-        text.push_str(&format!("    - m{n}: {{ redis: INCR n }}\n"));
-    }
-    text.push_str(ONLY);
-    text.push_str("    invariants: [ never: \"value('n') == '30'\" ]\n");
-    text.push_str("    claims:\n      - that: value('n') != 'x'\nstory:\n  - finish: A\n");
+    let clients = ["A", "B", "C", "D", "E"].map(|name| format!("  {name}: {{ runs: p }}\n")).concat();
+    let moves = [0, 1, 2, 3, 4, 5].map(|n| format!("    - m{n}: {{ redis: INCR n }}\n")).concat();
+    let text = format!(
+        "{HEAD}lab: redis
+clients:
+{clients}programs:
+  p:
+{moves}{ONLY}    invariants: [ never: \"value('n') == '30'\" ]
+    claims:
+      - that: value('n') != 'x'
+story:
+  - finish: A
+"
+    );
     let scenario = planned(&text, "only");
     let options = LabOptions::with_binary(LOCKSTEP.into());
     let all = Bounds { moves: 30, symmetry: false, ..Bounds::default() };

@@ -128,10 +128,10 @@ pub(crate) fn check_wanted(
         }
         let known = lab.servers().iter().copied();
         if let Some(name) = fault.server.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
-            let names = known.chain(clients.iter().map(|client| client.name.as_str()));
+            let all = known.chain(clients.iter().map(|client| client.name.as_str()));
             return Err(match fault.how {
                 Failing::Skew(_) => {
-                    Mistake::unknown(&at, both!("server or client", "服务器或客户端"), name, names)
+                    Mistake::unknown(&at, both!("server or client", "服务器或客户端"), name, all)
                 }
                 _ => Mistake::unknown(&at, both!("server", "服务器"), name, lab.servers().iter().copied()),
             });

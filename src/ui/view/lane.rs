@@ -241,8 +241,8 @@ fn name_bar(
             let style = scene.actor_style(actor);
             let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
             let distance = if rows < THICK { u16::MAX } else { REPEATED };
-            let last = to.saturating_sub(u16::try_from(text::width(&words)).unwrap_or(to));
-            for x in (start..last).step_by(distance.into()) {
+            let end = to.saturating_sub(u16::try_from(text::width(&words)).unwrap_or(to));
+            for x in (start..end).step_by(distance.into()) {
                 plot.write((x, row), &words, to, style.add_modifier(Modifier::BOLD), buf);
             }
         }

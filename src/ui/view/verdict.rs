@@ -37,8 +37,8 @@ impl LessonView<'_> {
         let words = words.with(scene.lang, &[&scene.keys.label("go-there")]);
         let hint = paragraph::plain(&words, width, scene.style(Role::Chrome));
         // A room sees the failure in the chart; the claims that hold open with the evidence.
-        let presented = self.form == Form::Presenting && !self.proof;
-        let claims = verdict.claims.iter().filter(|claim| !presented || !claim.holds);
+        let only_failed = self.form == Form::Presenting && !self.proof;
+        let claims = verdict.claims.iter().filter(|claim| !only_failed || !claim.holds);
         let claims: Vec<_> = claims.flat_map(|claim| claim_lines(scene, claim, width, self.proof)).collect();
         let gap = [Line::default()];
         // By default the takeaway, the predictions and the next steps come first. If the learner asked for the

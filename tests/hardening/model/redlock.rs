@@ -179,11 +179,14 @@ fn polling() -> String {
     text
 }
 
+/// The moves left, each server's owner, each client's place, and whether anybody ever held the lock.
+type PollingState = (usize, [Option<usize>; SERVERS], [usize; 3], bool);
+
 /// All their orders of fewer moves than make all of them wait, so that no time passes.
 #[derive(Debug, Default)]
 struct Polling {
     transitions: u64,
-    known: HashMap<(usize, [Option<usize>; SERVERS], [usize; 3], bool), u128>,
+    known: HashMap<PollingState, u128>,
 }
 
 impl Polling {
