@@ -4,8 +4,9 @@
 //! - An expression is evaluated at every stop, because between two stops a step is incomplete: the reply is in, but the
 //!   server's state has not been read yet. If it has become true, the breach is dated to the first event of that step
 //!   after which it is true. While time passes in a step, an expression about a state is also evaluated whenever a key
-//!   expires, because it may be true for that moment only. In free play expressions are also evaluated before the first
-//!   choice. A log without stops, such as that of a race, is evaluated at its end.
+//!   expires, because it may be true for that moment only; but not once something was sent in that step. In free play
+//!   expressions are also evaluated before the first choice. A log without stops, such as that of a race, is evaluated
+//!   at its end.
 //!
 //! Each invariant is reported once, at its first breach, and once more when that has ended. An expression about a
 //! state, or about how much of something was done, lasts until a stop at which it is false; one about what was done
@@ -276,12 +277,15 @@ fn extend(
     at_expiry: &mut impl FnMut(&Arc<Facts>, usize),
 ) {
     writable(facts, scenario, log, from).only_lasting_waits = false;
+    let mut sent = false;
     for n in from..to {
         let event = &log.events()[n];
-        for moment in lasting(&facts.expiries(event.at), event.at, BRIEF) {
+        let moments = if sent { BTreeSet::new() } else { facts.expiries(event.at) };
+        for moment in lasting(&moments, event.at, BRIEF) {
             writable(facts, scenario, log, n).world.now = moment;
             at_expiry(facts, n);
         }
+        sent |= matches!(event.kind, EventKind::Sent { .. });
         writable(facts, scenario, log, n).extend(std::slice::from_ref(event));
     }
 }

