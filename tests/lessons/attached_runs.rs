@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::{
+    documents::{blocks, grammar::with, page},
     place::{Answer, Place},
     texts::{HEAD, ONLY},
 };
@@ -191,4 +192,38 @@ fn a_lesson_with_programs_may_say_what_exploring_must_find() {
     let refused = place.run(&["check", "tried/lesson.yaml"]);
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     assert!(refused.err.contains("only `crash` and `freeze`"), "{}", refused.err);
+}
+
+/// Takes a lock with a lease and releases it with a script, as redis-py does. With `GET` it looks at something else first.
+const LEASED: &str = r#"
+import sys
+if "GET" in sys.argv:
+    ask("GET", "other")
+token = os.urandom(16).hex()
+while ask("SET", "lock", token, "NX", "PX", sys.argv[1]) != "OK":
+    time.sleep(0.5)
+print("HOLDS lock", flush=True)
+time.sleep(5)
+ask("EVAL", "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0", "1", "lock", token)
+print("DROPS lock", flush=True)
+"#;
+
+#[test]
+fn the_lesson_of_the_page_about_programs_runs() {
+    let blocks = blocks(&page("docs/attach.md"), "yaml");
+    let [lesson, more] = &blocks[..] else { panic!("{blocks:?}") };
+    let looks = with(lesson, more).replace("\"${lease}\"]", "\"${lease}\", GET]");
+    for (text, expected) in [
+        (lesson.clone(), 0),
+        (looks.clone(), 0),
+        (looks.replace("passes: [HELLO, CLIENT, PING, GET], ", ""), 2),
+    ] {
+        let place = Place::new();
+        place.write("own/lesson.yaml", &text);
+        place.write("own/worker.py", format!("{ASK}{LEASED}"));
+        assert_eq!(place.run(&["trust", "own/lesson.yaml"]).code, Some(0), "{text}");
+        let answer = place.run(&["run", "own/lesson.yaml"]);
+        assert_eq!(answer.code, Some(expected), "{}{}\n{text}", answer.out, answer.err);
+        place.assert_nothing_left();
+    }
 }

@@ -1,6 +1,6 @@
 //! The README and the other pages: their lists match the program, and their links, commands and lessons work.
 
-mod grammar;
+pub(crate) mod grammar;
 mod output;
 
 use clap::ValueEnum as _;
@@ -29,7 +29,7 @@ fn read(path: &Path) -> String {
 }
 
 /// A page by its path in the repository.
-fn page(path: &str) -> String {
+pub(crate) fn page(path: &str) -> String {
     read(&root().join(path))
 }
 
@@ -57,7 +57,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The code blocks in a language.
-fn blocks(text: &str, language: &str) -> Vec<String> {
+pub(crate) fn blocks(text: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
     let blocks = text.split(&fence).skip(1);
     blocks.map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()

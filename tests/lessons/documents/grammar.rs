@@ -135,7 +135,7 @@ fn every_recipe_is_told() {
 }
 
 /// A lesson with the parts of a fragment instead of its own.
-fn with(lesson: &str, fragment: &str) -> String {
+pub(crate) fn with(lesson: &str, fragment: &str) -> String {
     let parts = |text: &str| -> Vec<(String, String)> {
         let mut parts: Vec<(String, String)> = Vec::new();
         for line in text.lines() {
