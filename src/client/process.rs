@@ -2,11 +2,13 @@
 
 #![expect(clippy::print_stderr, reason = "a client's standard error is its log in the lab")]
 
-use std::{collections::HashMap, process::ExitCode, sync::Arc, time::Duration};
+use std::{collections::HashMap, io, process::ExitCode, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream};
+use rustix::stdio;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter},
+    net::unix::pipe,
     sync::{Mutex, MutexGuard, mpsc},
 };
 
@@ -44,9 +46,12 @@ pub fn client_main() -> ExitCode {
     }
 }
 
-async fn serve() -> std::io::Result<()> {
+async fn serve() -> io::Result<()> {
+    // Tokio's own standard streams need a thread each, and wait forever where the second cannot be started.
+    let input = pipe::Receiver::from_owned_fd(stdio::stdin().try_clone_to_owned()?)?;
+    let output = pipe::Sender::from_owned_fd(stdio::stdout().try_clone_to_owned()?)?;
     let (responses, outgoing) = mpsc::unbounded_channel();
-    let writer = tokio::spawn(write(outgoing));
+    let writer = tokio::spawn(write(output, outgoing));
     let mut process = Process {
         actors: HashMap::new(),
         breaks: HashMap::new(),
@@ -54,11 +59,11 @@ async fn serve() -> std::io::Result<()> {
         files: None,
         responses,
     };
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut lines = BufReader::new(input).lines();
     while let Some(line) = lines.next_line().await? {
         match serde_json::from_str(&line) {
             Ok(request) => process.handle(request).await,
-            Err(error) => return Err(std::io::Error::other(format!("{error} in {line}"))),
+            Err(error) => return Err(io::Error::other(format!("{error} in {line}"))),
         }
         if writer.is_finished() {
             break;
@@ -67,8 +72,8 @@ async fn serve() -> std::io::Result<()> {
     Ok(())
 }
 
-async fn write(mut outgoing: mpsc::UnboundedReceiver<Response>) -> std::io::Result<()> {
-    let mut out = BufWriter::new(tokio::io::stdout());
+async fn write(output: pipe::Sender, mut outgoing: mpsc::UnboundedReceiver<Response>) -> io::Result<()> {
+    let mut out = BufWriter::new(output);
     while let Some(response) = outgoing.recv().await {
         let mut line = serde_json::to_vec(&response)?;
         line.push(b'\n');
