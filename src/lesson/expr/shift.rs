@@ -4,7 +4,7 @@
 //!
 //! What this module cannot tell counts as a change of any other kind.
 
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Cursor, Kind};
 
 /// What a shift of all times by `t` does to a value: it adds `degree * t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +23,11 @@ impl Shift {
 
     /// What a shift does to an expression, given what it does to the names in it. `None`: something else.
     pub(crate) fn of(source: &str, of_name: &dyn Fn(&str) -> Self) -> Option<Self> {
-        let tokens = tokens(source).ok()?;
-        let reads_time = tokens.iter().any(|(kind, name)| *kind == Kind::Name && of_name(name).degree != 0);
-        let mut reader = Reader { tokens, at: 0, of_name };
-        let shift = reader.choice().filter(|_| reader.at == reader.tokens.len());
+        let cursor = Cursor::new(source).ok()?;
+        let reads_time =
+            cursor.tokens.iter().any(|(kind, name)| *kind == Kind::Name && of_name(name).degree != 0);
+        let mut reader = Reader { cursor, of_name };
+        let shift = reader.choice().filter(|_| reader.cursor.at == reader.cursor.tokens.len());
         if reads_time { shift } else { Some(shift.unwrap_or(Self::NONE)) }
     }
 
@@ -42,33 +43,16 @@ impl Shift {
 
 /// Reads the grammar of [`super::syntax`].
 struct Reader<'s> {
-    tokens: Vec<Token<'s>>,
-    at: usize,
+    cursor: Cursor<'s>,
     of_name: &'s dyn Fn(&str) -> Shift,
 }
 
-impl<'s> Reader<'s> {
-    fn peek(&self) -> Option<&'s str> {
-        self.tokens.get(self.at).map(|(_, text)| *text)
-    }
-
-    fn eat(&mut self, token: &str) -> bool {
-        let is_it = self.peek() == Some(token);
-        self.at += usize::from(is_it);
-        is_it
-    }
-
-    fn eat_one(&mut self, of: &[&'static str]) -> Option<&'static str> {
-        let found = of.iter().find(|token| self.peek() == Some(token))?;
-        self.at += 1;
-        Some(found)
-    }
-
+impl Reader<'_> {
     fn choice(&mut self) -> Option<Shift> {
         let mut shift = self.all_unchanged(&["or", "and"])?;
-        while self.eat("if") {
+        while self.cursor.eat("if") {
             self.all_unchanged(&["or", "and"])?.unchanged()?;
-            if self.eat("else") {
+            if self.cursor.eat("else") {
                 shift = shift.or(self.choice()?)?;
             } else {
                 shift.unchanged()?;
@@ -80,24 +64,24 @@ impl<'s> Reader<'s> {
     /// Operands joined by `and` and `or`.
     fn all_unchanged(&mut self, operators: &[&'static str]) -> Option<Shift> {
         let first = self.not()?;
-        if !operators.iter().any(|operator| self.peek() == Some(operator)) {
+        if !operators.iter().any(|operator| self.cursor.peek() == Some(operator)) {
             return Some(first);
         }
         first.unchanged()?;
-        while self.eat_one(operators).is_some() {
+        while self.cursor.eat_one(operators).is_some() {
             self.not()?.unchanged()?;
         }
         Some(Shift::NONE)
     }
 
     fn not(&mut self) -> Option<Shift> {
-        if self.eat("not") {
+        if self.cursor.eat("not") {
             self.not()?.unchanged()?;
             return Some(Shift::NONE);
         }
         let mut shift = self.sum()?;
-        while let Some(operator) = self.eat_one(&["==", "!=", "<", "<=", ">", ">=", "in", "not"]) {
-            if operator == "not" && !self.eat("in") {
+        while let Some(operator) = self.cursor.eat_one(&["==", "!=", "<", "<=", ">", ">=", "in", "not"]) {
+            if operator == "not" && !self.cursor.eat("in") {
                 return None;
             }
             let other = self.sum()?;
@@ -112,7 +96,7 @@ impl<'s> Reader<'s> {
 
     fn sum(&mut self) -> Option<Shift> {
         let mut shift = self.joined()?;
-        while let Some(operator) = self.eat_one(&["+", "-"]) {
+        while let Some(operator) = self.cursor.eat_one(&["+", "-"]) {
             let other = self.joined()?;
             let whole = shift.whole && other.whole;
             if !whole {
@@ -128,7 +112,7 @@ impl<'s> Reader<'s> {
     /// Operands joined by what binds more than a sum.
     fn joined(&mut self) -> Option<Shift> {
         let mut shift = self.filtered()?;
-        while let Some(operator) = self.eat_one(&["~", "*", "//", "/", "%", "**"]) {
+        while let Some(operator) = self.cursor.eat_one(&["~", "*", "//", "/", "%", "**"]) {
             shift.unchanged()?;
             let other = self.filtered()?;
             other.unchanged()?;
@@ -140,16 +124,16 @@ impl<'s> Reader<'s> {
 
     fn filtered(&mut self) -> Option<Shift> {
         let mut shift = self.signed()?;
-        while self.eat_one(&["|", "is"]).is_some() {
+        while self.cursor.eat_one(&["|", "is"]).is_some() {
             shift.unchanged()?;
-            self.eat("not");
-            while matches!(self.tokens.get(self.at), Some((Kind::Name, _))) {
-                self.at += 1;
-                if !self.eat(".") {
+            self.cursor.eat("not");
+            while matches!(self.cursor.tokens.get(self.cursor.at), Some((Kind::Name, _))) {
+                self.cursor.at += 1;
+                if !self.cursor.eat(".") {
                     break;
                 }
             }
-            if self.peek() == Some("(") {
+            if self.cursor.peek() == Some("(") {
                 self.brackets()?;
             }
             shift = Shift::NONE;
@@ -158,15 +142,15 @@ impl<'s> Reader<'s> {
     }
 
     fn signed(&mut self) -> Option<Shift> {
-        if self.eat("-") {
+        if self.cursor.eat("-") {
             let shift = self.signed()?;
             return Some(Shift { degree: -shift.degree, ..shift });
         }
         let mut shift = self.value()?;
         loop {
-            if self.eat(".") {
-                self.at += 1;
-            } else if matches!(self.peek(), Some("[" | "(")) {
+            if self.cursor.eat(".") {
+                self.cursor.at += 1;
+            } else if matches!(self.cursor.peek(), Some("[" | "(")) {
                 self.brackets()?;
             } else {
                 return Some(shift);
@@ -177,16 +161,16 @@ impl<'s> Reader<'s> {
     }
 
     fn value(&mut self) -> Option<Shift> {
-        let (kind, token) = self.tokens.get(self.at).copied()?;
+        let (kind, token) = self.cursor.tokens.get(self.cursor.at).copied()?;
         if matches!(token, "[" | "{") {
             self.brackets()?;
             return Some(Shift::NONE);
         }
-        self.at += 1;
+        self.cursor.at += 1;
         Some(match (kind, token) {
             (Kind::Sign, "(") => {
                 let shift = self.choice()?;
-                return self.eat(")").then_some(shift);
+                return self.cursor.eat(")").then_some(shift);
             }
             (Kind::Sign, _) => return None,
             (Kind::Number, number) if number.bytes().all(|digit| digit.is_ascii_digit()) => Shift::WHOLE,
@@ -199,8 +183,8 @@ impl<'s> Reader<'s> {
     fn brackets(&mut self) -> Option<()> {
         let mut depth = 0;
         loop {
-            let (kind, token) = self.tokens.get(self.at).copied()?;
-            self.at += 1;
+            let (kind, token) = self.cursor.tokens.get(self.cursor.at).copied()?;
+            self.cursor.at += 1;
             match (kind, token) {
                 (Kind::Sign, "(" | "[" | "{") => depth += 1,
                 (Kind::Sign, ")" | "]" | "}") => depth -= 1,

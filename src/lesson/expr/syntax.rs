@@ -6,7 +6,7 @@
 use super::{
     super::error::{ALIKE, did_you_mean, nearest},
     FILTERS, TESTS,
-    tokens::{Kind, Token, brief, tokens},
+    tokens::{Cursor, Kind, brief},
 };
 use crate::text::{Text, both};
 
@@ -47,11 +47,11 @@ pub(crate) fn guarded(source: &str) -> Result<String, Text> {
             "它有 {bytes} 字节；一个表达式最多 {LONGEST} 字节"
         ));
     }
-    let mut reader = Reader { tokens: tokens(source)?, at: 0, depth: 0, operators: 0 };
+    let mut reader = Reader { cursor: Cursor::new(source)?, depth: 0, operators: 0 };
     let guarded = reader.expression().map_err(|why| *why)?;
-    match reader.peek() {
+    match reader.cursor.peek() {
         None => Ok(guarded),
-        Some("=") => Err(assigned(reader.after())),
+        Some("=") => Err(assigned(reader.cursor.after())),
         Some(token) => {
             let message = both!("unexpected `{token}` after its end", "结束之后还有多余的 `{token}`");
             let word = token.to_lowercase();
@@ -79,8 +79,7 @@ pub(crate) fn guarded(source: &str) -> Result<String, Text> {
 
 /// Parses the grammar of `minijinja`'s expressions and writes each expression again.
 struct Reader<'s> {
-    tokens: Vec<Token<'s>>,
-    at: usize,
+    cursor: Cursor<'s>,
     depth: usize,
     operators: usize,
 }
@@ -144,44 +143,17 @@ fn assigned(next: Option<&str>) -> Text {
     }
 }
 
-impl<'s> Reader<'s> {
-    /// The next token. A quoted text never equals a sign or word of the grammar, because its quotes are part of the
-    /// token.
-    fn peek(&self) -> Option<&'s str> {
-        self.tokens.get(self.at).map(|(_, text)| *text)
-    }
-
-    /// The token after the next one.
-    fn after(&self) -> Option<&'s str> {
-        self.tokens.get(self.at + 1).map(|(_, text)| *text)
-    }
-
-    fn kind(&self) -> Option<Kind> {
-        self.tokens.get(self.at).map(|(kind, _)| *kind)
-    }
-
-    fn eat(&mut self, token: &str) -> bool {
-        let is_it = self.peek() == Some(token);
-        self.at += usize::from(is_it);
-        is_it
-    }
-
-    fn eat_one(&mut self, of: &[&'static str]) -> Option<&'static str> {
-        let found = of.iter().find(|token| self.peek() == Some(token))?;
-        self.at += 1;
-        Some(found)
-    }
-
+impl Reader<'_> {
     fn expect(&mut self, token: &str) -> Result<(), Text> {
-        if self.eat(token) {
+        if self.cursor.eat(token) {
             return Ok(());
         }
         Err(self.unexpected(&format!("`{token}`").into()))
     }
 
     fn unexpected(&self, expected: &Text) -> Text {
-        match self.peek() {
-            Some("=") => assigned(self.after()),
+        match self.cursor.peek() {
+            Some("=") => assigned(self.cursor.after()),
             Some(token) => {
                 let token = brief(token);
                 both!(
@@ -199,7 +171,7 @@ impl<'s> Reader<'s> {
     }
 
     fn next_text(&self) -> Text {
-        let token = brief(self.peek().unwrap_or_default());
+        let token = brief(self.cursor.peek().unwrap_or_default());
         both!(
             "unexpected {token}: write a comma before it, or `~`, which joins texts",
             "意外的 {token}：前面要有逗号；拼接文字请用 `~`"
@@ -237,11 +209,11 @@ impl<'s> Reader<'s> {
 
     fn choice(&mut self) -> Written {
         let mut written = self.or()?;
-        while self.eat("if") {
+        while self.cursor.eat("if") {
             self.operator()?;
             let condition = self.or()?;
             written = format!("{written} if {condition}");
-            if self.eat("else") {
+            if self.cursor.eat("else") {
                 let other = self.deeper(Self::choice)?;
                 written = format!("{written} else {other}");
             }
@@ -252,7 +224,7 @@ impl<'s> Reader<'s> {
     /// Parses operands joined by operators that are kept as they are.
     fn chain(&mut self, operators: &[&'static str], operand: fn(&mut Self) -> Written) -> Written {
         let mut written = operand(self)?;
-        while let Some(operator) = self.eat_one(operators) {
+        while let Some(operator) = self.cursor.eat_one(operators) {
             self.operator()?;
             if operator == "not" {
                 self.expect("in")?;
@@ -270,7 +242,7 @@ impl<'s> Reader<'s> {
     }
 
     fn not(&mut self) -> Written {
-        if !self.eat("not") {
+        if !self.cursor.eat("not") {
             return self.chain(&["==", "!=", "<", "<=", ">", ">=", "in", "not"], Self::sum);
         }
         self.operator()?;
@@ -288,7 +260,7 @@ impl<'s> Reader<'s> {
         let Some((operators, tighter)) = levels.split_first() else { return self.filtered() };
         let mut written = self.arithmetic(tighter)?;
         let mut first = true;
-        while let Some(operator) = self.eat_one(operators) {
+        while let Some(operator) = self.cursor.eat_one(operators) {
             self.operator()?;
             if std::mem::take(&mut first) {
                 written = format!("({written})");
@@ -305,32 +277,32 @@ impl<'s> Reader<'s> {
     fn filtered(&mut self) -> Written {
         let mut written = self.signed()?;
         loop {
-            if self.eat("|") {
+            if self.cursor.eat("|") {
                 self.operator()?;
-                if self.peek() == Some("|") {
+                if self.cursor.peek() == Some("|") {
                     return Err(doubled().into());
                 }
                 let name = self.dotted_name()?;
                 check_filter(&name)?;
                 self.check_replaced(&name)?;
-                if name == "before" && self.peek() != Some("(") {
+                if name == "before" && self.cursor.peek() != Some("(") {
                     return Err(no_node().into());
                 }
                 self.check_named_argument(&name)?;
                 written = format!("{written}|{name}");
-                if self.peek() == Some("(") {
+                if self.cursor.peek() == Some("(") {
                     written.push_str(&self.arguments()?);
                 }
-            } else if self.eat("is") {
+            } else if self.cursor.eat("is") {
                 self.operator()?;
-                let negated = if self.eat("not") { "not " } else { "" };
-                if matches!(self.kind(), Some(Kind::Number | Kind::Text)) {
+                let negated = if self.cursor.eat("not") { "not " } else { "" };
+                if matches!(self.cursor.kind(), Some(Kind::Number | Kind::Text)) {
                     return Err(no_test().into());
                 }
                 let name = self.dotted_name()?;
                 check_test(&name)?;
                 written = format!("{written} is {negated}{name}");
-                if self.peek() == Some("(") {
+                if self.cursor.peek() == Some("(") {
                     written.push_str(&self.arguments()?);
                 } else if self.begins_argument() {
                     let argument = self.signed()?;
@@ -344,7 +316,7 @@ impl<'s> Reader<'s> {
 
     /// Whether the argument of a test follows without brackets, as in `n is divisibleby 3`.
     fn begins_argument(&self) -> bool {
-        match (self.kind(), self.peek()) {
+        match (self.cursor.kind(), self.cursor.peek()) {
             (Some(Kind::Name), Some("and" | "or" | "else" | "is")) => false,
             (Some(Kind::Name | Kind::Text | Kind::Number), _) | (_, Some("+" | "-" | "[" | "{")) => true,
             _ => false,
@@ -354,12 +326,12 @@ impl<'s> Reader<'s> {
     fn dotted_name(&mut self) -> Written {
         let mut name = String::new();
         loop {
-            let Some((Kind::Name, part)) = self.tokens.get(self.at) else {
+            let Some((Kind::Name, part)) = self.cursor.tokens.get(self.cursor.at) else {
                 return Err(Box::new(self.unexpected(&both!("a name", "名字"))));
             };
             name.push_str(part);
-            self.at += 1;
-            if !self.eat(".") {
+            self.cursor.at += 1;
+            if !self.cursor.eat(".") {
                 return Ok(name);
             }
             name.push('.');
@@ -368,7 +340,7 @@ impl<'s> Reader<'s> {
 
     /// Checks that `replace` has both arguments: the text to replace, and the replacement.
     fn check_replaced(&self, filter: &str) -> Result<(), Text> {
-        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let rest = self.cursor.tokens.get(self.cursor.at..).unwrap_or_default();
         let alone = matches!(rest, [(Kind::Sign, "("), (Kind::Text, _), (Kind::Sign, ")"), ..]);
         if filter == "replace" && (alone || !matches!(rest.first(), Some((Kind::Sign, "(")))) {
             return Err(both!(
@@ -382,13 +354,13 @@ impl<'s> Reader<'s> {
     /// Checks the name of the filter or test that `map('name')`, `select('name')` and the like take as a text.
     fn check_named_argument(&self, filter: &str) -> Result<(), Text> {
         let at = match filter {
-            "map" | "select" | "reject" => self.at + 1,
-            "selectattr" | "rejectattr" => self.at + 3,
+            "map" | "select" | "reject" => self.cursor.at + 1,
+            "selectattr" | "rejectattr" => self.cursor.at + 3,
             _ => return Ok(()),
         };
-        let ends = matches!(self.tokens.get(at + 1), Some((Kind::Sign, "," | ")")));
-        match self.tokens.get(at) {
-            Some((Kind::Text, quoted)) if ends && self.peek() == Some("(") => {
+        let ends = matches!(self.cursor.tokens.get(at + 1), Some((Kind::Sign, "," | ")")));
+        match self.cursor.tokens.get(at) {
+            Some((Kind::Text, quoted)) if ends && self.cursor.peek() == Some("(") => {
                 let name = &quoted[1..quoted.len() - 1];
                 if filter == "map" { check_filter(name) } else { check_test(name) }
             }
@@ -398,7 +370,7 @@ impl<'s> Reader<'s> {
 
     /// Parses a value with its signs, attributes, subscripts and calls: `-a.b[0](c)`.
     fn signed(&mut self) -> Written {
-        if !self.eat("-") {
+        if !self.cursor.eat("-") {
             let value = self.value()?;
             return self.postfix(value);
         }
@@ -409,20 +381,20 @@ impl<'s> Reader<'s> {
 
     fn postfix(&mut self, mut written: String) -> Written {
         loop {
-            if self.eat(".") {
+            if self.cursor.eat(".") {
                 self.operator()?;
-                let Some((Kind::Name | Kind::Number, name)) = self.tokens.get(self.at) else {
+                let Some((Kind::Name | Kind::Number, name)) = self.cursor.tokens.get(self.cursor.at) else {
                     return Err(self.no_index().into());
                 };
-                self.at += 1;
-                if self.peek() == Some("(") {
+                self.cursor.at += 1;
+                if self.cursor.peek() == Some("(") {
                     return Err(called(name).into());
                 }
                 written = format!("{written}.{name}");
-            } else if self.eat("[") {
+            } else if self.cursor.eat("[") {
                 self.operator()?;
                 written = self.subscript(&written)?;
-            } else if self.peek() == Some("(") {
+            } else if self.cursor.peek() == Some("(") {
                 self.operator()?;
                 written.push_str(&self.arguments()?);
             } else {
@@ -435,10 +407,10 @@ impl<'s> Reader<'s> {
         let mut parts = [const { None }; 3];
         let mut part = 0;
         loop {
-            if !matches!(self.peek(), Some(":" | "]")) {
+            if !matches!(self.cursor.peek(), Some(":" | "]")) {
                 parts[part] = Some(self.expression()?);
             }
-            if part < 2 && self.eat(":") {
+            if part < 2 && self.cursor.eat(":") {
                 part += 1;
                 continue;
             }
@@ -457,34 +429,34 @@ impl<'s> Reader<'s> {
 
     fn arguments(&mut self) -> Written {
         self.list(")", false, |reader| {
-            let mut written = reader.eat_one(&["**", "*"]).unwrap_or_default().to_owned();
-            let keyword = reader.kind() == Some(Kind::Name)
-                && matches!(reader.tokens.get(reader.at + 1), Some((Kind::Sign, "=")));
+            let mut written = reader.cursor.eat_one(&["**", "*"]).unwrap_or_default().to_owned();
+            let keyword = reader.cursor.kind() == Some(Kind::Name)
+                && matches!(reader.cursor.tokens.get(reader.cursor.at + 1), Some((Kind::Sign, "=")));
             if keyword {
-                written.push_str(reader.peek().unwrap_or_default());
+                written.push_str(reader.cursor.peek().unwrap_or_default());
                 written.push('=');
-                reader.at += 2;
+                reader.cursor.at += 2;
             }
             Ok(written + &reader.expression()?)
         })
     }
 
     fn value(&mut self) -> Written {
-        let Some((kind, token)) = self.tokens.get(self.at).copied() else {
+        let Some((kind, token)) = self.cursor.tokens.get(self.cursor.at).copied() else {
             return Err(self.no_value().into());
         };
         match (kind, token) {
             (Kind::Text, _) => {
-                self.at += 1;
+                self.cursor.at += 1;
                 // `minijinja` would join two adjacent texts into one.
-                if self.kind() == Some(Kind::Text) {
+                if self.cursor.kind() == Some(Kind::Text) {
                     return Err(self.next_text().into());
                 }
                 Ok(token.to_owned())
             }
             (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => Err(self.no_value().into()),
             (Kind::Name | Kind::Number, _) => {
-                self.at += 1;
+                self.cursor.at += 1;
                 Ok(token.to_owned())
             }
             (_, "(") => self.list(")", true, Self::expression),
@@ -496,13 +468,13 @@ impl<'s> Reader<'s> {
 
     /// Parses items between brackets, separated by commas. A trailing comma makes a tuple of one.
     fn list(&mut self, end: &str, tuple: bool, item: impl Fn(&mut Self) -> Written) -> Written {
-        let mut written = self.peek().unwrap_or_default().to_owned();
-        self.at += 1;
+        let mut written = self.cursor.peek().unwrap_or_default().to_owned();
+        self.cursor.at += 1;
         let mut first = true;
-        while !self.eat(end) {
+        while !self.cursor.eat(end) {
             if !std::mem::take(&mut first) {
                 self.expect(",")?;
-                if self.eat(end) {
+                if self.cursor.eat(end) {
                     written.push_str(if tuple { "," } else { "" });
                     break;
                 }

@@ -56,6 +56,45 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Text> {
     }
 }
 
+/// The tokens of an expression, and the place that a reader of its grammar has reached.
+pub(crate) struct Cursor<'s> {
+    pub(crate) tokens: Vec<Token<'s>>,
+    pub(crate) at: usize,
+}
+
+impl<'s> Cursor<'s> {
+    pub(crate) fn new(source: &'s str) -> Result<Self, Text> {
+        Ok(Self { tokens: tokens(source)?, at: 0 })
+    }
+
+    /// The next token. A quoted text never equals a sign or word of the grammar, because its quotes are part of the
+    /// token.
+    pub(crate) fn peek(&self) -> Option<&'s str> {
+        self.tokens.get(self.at).map(|(_, text)| *text)
+    }
+
+    /// The token after the next one.
+    pub(crate) fn after(&self) -> Option<&'s str> {
+        self.tokens.get(self.at + 1).map(|(_, text)| *text)
+    }
+
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.tokens.get(self.at).map(|(kind, _)| *kind)
+    }
+
+    pub(crate) fn eat(&mut self, token: &str) -> bool {
+        let is_it = self.peek() == Some(token);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    pub(crate) fn eat_one(&mut self, of: &[&'static str]) -> Option<&'static str> {
+        let found = of.iter().find(|token| self.peek() == Some(token))?;
+        self.at += 1;
+        Some(found)
+    }
+}
+
 /// The ASCII equivalent of a full-width character or a typographic quote.
 fn half_width(c: char) -> Option<&'static str> {
     Some(match c {

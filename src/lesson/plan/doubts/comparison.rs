@@ -36,7 +36,7 @@ pub(crate) fn literal(word: &str) -> Option<Literal<'_>> {
 }
 
 /// Functions that return a count or a time: a number from 0 on.
-const COUNTING: [&str; 10] = [
+pub(super) const COUNTING: [&str; 10] = [
     "moves",
     "notified",
     "woken_by",

@@ -10,7 +10,7 @@ use super::{
     },
     Doubt,
     answer::Answer,
-    comparison::literal,
+    comparison::{COUNTING, literal},
 };
 use crate::text::{Text, both};
 
@@ -51,8 +51,8 @@ impl Kind {
 
     fn of_function(name: &str) -> Option<Self> {
         match name {
-            "moves" | "notified" | "woken_by" | "holders" | "finished" | "deleted_by_another"
-            | "renewed_by_another" | "herd" | "waited" | "at" | "pttl" | "metric_by" => Some(Self::Number),
+            "pttl" | "metric_by" => Some(Self::Number),
+            name if COUNTING.contains(&name) => Some(Self::Number),
             "role" | "owner" => Some(Self::Text),
             "replies" | "children" => Some(Self::List),
             "value" => Some(Self::Content),
@@ -138,23 +138,14 @@ pub(crate) fn kind_doubt(source: &str, name: impl Fn(&str) -> Option<Kind>) -> O
 
 /// The doubt about a test for nil on a count, which is always a number.
 pub(crate) fn count_doubt(source: &str, is_count: impl Fn(&str) -> bool) -> Option<Doubt> {
-    const COUNTS: [&str; 9] = [
-        "moves",
-        "notified",
-        "woken_by",
-        "holders",
-        "finished",
-        "deleted_by_another",
-        "renewed_by_another",
-        "herd",
-        "waited",
-    ];
+    // What did not happen has no time, so `at` may be `none`.
+    let counts = |name: &str| name != "at" && COUNTING.contains(&name);
     joined(source).into_iter().find_map(|part| {
         let asked = [" is none", " is not none", " == none", " != none"];
         let left = asked.iter().find_map(|asked| part.trim().strip_suffix(asked))?.trim();
         let is_call = left
             .split_once('(')
-            .is_some_and(|(name, rest)| COUNTS.contains(&name) && rest.find(')') == Some(rest.len() - 1));
+            .is_some_and(|(name, rest)| counts(name) && rest.find(')') == Some(rest.len() - 1));
         (is_call || is_count(left)).then(|| {
             (
                 both!("`{left}` is a number, and never `none`", "`{left}` 是数字，不会是 `none`"),

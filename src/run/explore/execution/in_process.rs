@@ -68,7 +68,7 @@ struct Passing {
 }
 
 /// What lasts no longer while time passes is not noticed: it may come from the milliseconds that time passes further than
-/// to the end of a wait.
+/// to the end of a wait. Longer than what a run lets pass, so that the run of what is found confirms it.
 const BRIEF: Duration = Duration::from_millis(20);
 
 pub struct InProcess {
