@@ -11,6 +11,7 @@ use std::{
 use clap::Args;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::{
     Failure, Global, NOT_SHOWN, OK, SERVER, USAGE,
@@ -31,6 +32,10 @@ use crate::{
     ui::theme::text,
     verdict::{self, Outcome, Verdict, evidence},
 };
+
+/// How many runs may have finished before one that is printed first: a slow one does not leave the processors
+/// idle.
+const FINISHED_AHEAD: usize = 64;
 
 /// What to run.
 #[derive(Debug, Args)]
@@ -100,13 +105,15 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         };
         let wanted = scenarios.iter().zip(&files).filter(|(scenario, file)| is_wanted(file, scenario));
         let runs = wanted.flat_map(|(scenario, file)| (1..=times).map(move |n| (scenario, file, n)));
+        let places = Semaphore::new(jobs);
         let mut reports = stream::iter(runs)
             .map(async |(scenario, file, n)| {
+                let _place = places.acquire().await;
                 // Exploring every order gives the same result each time, so only the first repetition does
                 // it.
                 (scenario, file, n, report(global, scenario, &options, n == 1).await)
             })
-            .buffered(jobs);
+            .buffered(FINISHED_AHEAD + jobs);
         let several = scenarios.len() > 1 || times > 1;
         let (mut held, mut failed, mut serves, mut told) = (0, None, false, HashSet::new());
         while let Some((scenario, file, n, report)) = reports.next().await {
