@@ -142,11 +142,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 held += u32::from(holds);
                 warn_of_wall_clock(&report, lang);
                 if global.json {
-                    let mut line = json_line(scenario, &report, args.events);
-                    if args.repeat.is_some() {
-                        line["repetition"] = n.into();
-                    }
-                    print::json(&line)?;
+                    print::json(&json_line(scenario, &report, args, n))?;
                 } else {
                     let report = summary(scenario, &report, lang);
                     if n == 1 || !holds {
@@ -285,7 +281,7 @@ fn is_fresh(file: &Path, scenario: &Scenario) -> bool {
     })
 }
 
-fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> Value {
+fn json_line(scenario: &Scenario, report: &RunReport, args: &RunArgs, repetition: u32) -> Value {
     let Verdict { outcome, claims } = &report.verdict;
     let claims = claims.iter().map(|claim| {
         json!({
@@ -305,7 +301,10 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> Value {
     if let Some(why) = &report.wall_clock {
         line["clock_why"] = why.to_string().into();
     }
-    if events {
+    if args.repeat.is_some() {
+        line["repetition"] = repetition.into();
+    }
+    if args.events {
         line["events"] = serde_json::to_value(report.log.events()).unwrap_or_default();
     }
     line

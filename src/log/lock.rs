@@ -21,6 +21,13 @@ pub struct LockInfo {
     pub limit: Limit,
 }
 
+impl LockInfo {
+    /// What is known of a lock by its name or a pattern of names.
+    pub fn named<'a>(known: &'a [Self], lock: &str) -> Option<&'a Self> {
+        known.iter().find(|known| stands_for(&known.name, lock))
+    }
+}
+
 /// The title of a counter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterInfo {

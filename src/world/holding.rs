@@ -267,8 +267,7 @@ impl Holding {
     }
 
     fn limit(&self, lock: &str) -> Limit {
-        let known = self.known.iter().find(|known| stands_for(&known.name, lock));
-        known.map(|known| known.limit).unwrap_or_default()
+        LockInfo::named(&self.known, lock).map(|known| known.limit).unwrap_or_default()
     }
 
     /// A dead actor holds nothing, whatever it is said to believe.

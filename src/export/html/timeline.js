@@ -165,10 +165,11 @@ function bar(track, data, entry, bars) {
   if (HELD.has(entry.kind)) {
     for (const clash of run.clashes.filter((clash) => clash.lock === entry.lock)) list = list.flatMap((piece) => split(piece, clash, entry.left));
   }
+  const never = entry.bare.length > 0 && entry.bare[0][1] === entry.e;
   for (const piece of list) {
     const element = colour(make("div", `bar ${entry.kind}${piece.bare ? " bare" : ""}${piece.both ? " both" : ""}`), data.client);
     place(element, piece.from, piece.to ?? null, piece.end);
-    const key = piece.bare && HELD.has(entry.kind) ? "still" : IN_BAR[entry.kind];
+    const key = piece.bare && HELD.has(entry.kind) ? (never ? "never" : "still") : IN_BAR[entry.kind];
     if (key || entry.says) {
       const name = make("div", "name"), words = make("span");
       name.append(make("b", "", glyphOf(data.client)), words);

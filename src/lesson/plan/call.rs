@@ -169,17 +169,15 @@ impl PlannedCall {
             return wrong(both!("`{name}` with {count} operand{s}", "`{name}` 带了 {count} 个参数"));
         }
         let is_path = |(_, form): &(&String, &&str)| **form == "PATH";
-        let mut paths = operands.iter().zip(&form.operands).filter(is_path).map(|(path, _)| path);
-        if let Some(path) = paths.find(|path| !path.starts_with('/') && !path.starts_with("${")) {
+        let paths = operands.iter().zip(&form.operands).filter(is_path).map(|(path, _)| path);
+        if let Some(path) = paths.clone().find(|path| !path.starts_with('/') && !path.starts_with("${")) {
             return wrong(both!("the path `{path}` must begin with `/`", "路径 `{path}` 必须以 `/` 开头"));
         }
         // The server appends a number to the path of a sequential node, whose name may consist of that alone.
         let sequential = flags.iter().any(|flag| flag == "-s");
         let has_empty_part =
             |path: &&String| path.contains("//") || (path.ends_with('/') && path.len() > 1 && !sequential);
-        let is_path = |(_, form): &(&String, &&str)| **form == "PATH";
-        let mut paths = operands.iter().zip(&form.operands).filter(is_path).map(|(path, _)| path);
-        if let Some(path) = paths.find(has_empty_part) {
+        if let Some(path) = paths.clone().find(has_empty_part) {
             return wrong(both!(
                 "the path `{path}` has a part without a name: no `/` at its end, and no two beside each other",
                 "路径 `{path}` 有一段没有名字：末尾不能有 `/`，也不能有两个连续的 `/`"

@@ -26,8 +26,7 @@ const MOST_HOLDERS: u32 = 5_000;
 impl Scenario {
     /// How many clients may hold a lock, or each of the locks that the name stands for.
     pub fn limit(&self, lock: &str) -> Limit {
-        let known = self.locks.iter().find(|known| stands_for(&known.name, lock));
-        known.map(|known| known.limit).unwrap_or_default()
+        LockInfo::named(&self.locks, lock).map(|known| known.limit).unwrap_or_default()
     }
 }
 
@@ -126,7 +125,7 @@ pub(crate) struct LockSentences {
 
 impl LockSentences {
     pub(crate) fn of(lock: &str, known: &[LockInfo]) -> Self {
-        let info = known.iter().find(|known| stands_for(&known.name, lock));
+        let info = LockInfo::named(known, lock);
         // Almost every lesson calls its lock `lock`, so that name is written as the ordinary word.
         let (en, zh) = match (info.and_then(|info| info.title.as_ref()), lock) {
             (Some(title), _) => (title.en.clone(), title.zh.clone()),

@@ -99,18 +99,6 @@ pub fn fit_apart<'a>(text: &'a str, others: &[&str], max: usize) -> Cow<'a, str>
     Cow::Owned(format!("{begin}{}", clean(rest)))
 }
 
-/// Breaks a text into full lines, regardless of words: as few lines as possible.
-pub fn chop(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for (cluster, _) in clusters(&clean(text)) {
-        match lines.last_mut() {
-            Some(line) if width(line) + width(cluster) <= columns => line.push_str(cluster),
-            _ => lines.push(cluster.to_owned()),
-        }
-    }
-    lines
-}
-
 /// The common part of several texts, with `…` where they differ: `get /n-…` for `get /n-01` and `get /n-02`. A number
 /// that differs is left out as a whole.
 pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
@@ -281,7 +269,7 @@ fn is_wide(cluster: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{chop, common, fit, fit_apart, fit_middle, pad, width, wrap, wrap_code};
+    use super::{common, fit, fit_apart, fit_middle, pad, width, wrap, wrap_code};
 
     #[test]
     fn common_text_leaves_out_differing_numbers() {
@@ -295,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_keeps_both_its_ends_and_a_full_line_breaks_anywhere() {
+    fn a_name_keeps_both_its_ends() {
         assert_eq!(fit_middle("_c_953b0c8b-lock-0000000001", 17), "_c_953b0…00000001");
         assert_eq!(fit_middle("short", 17), "short");
         assert_eq!(fit_middle("锁的名字很长很长", 9), "锁的…很长");
@@ -305,8 +293,6 @@ mod tests {
         assert_eq!(fit_apart(names[1], &names, 16), "redi…timeout:{l}");
         assert_eq!(fit_apart(names[2], &names, 16), "lock");
         assert_eq!(fit_apart("redisson_lock", &["redisson_lock"], 9), "redi…lock");
-        assert_eq!(chop("ab cd ef", 3), ["ab ", "cd ", "ef"]);
-        assert_eq!(chop("锁a锁", 3), ["锁a", "锁"]);
     }
 
     #[test]

@@ -151,7 +151,9 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
         };
         let after = plot.write((x, y), tick, limit, style, buf);
         let words = words(scene, run);
-        let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
+        let limit = limit.saturating_sub(1).max(after);
+        let gap = u16::from(usize::from(limit - after) > text::width(&words));
+        let after = plot.write((after + gap, y), &words, limit, style, buf);
         if scene.selected.is_some_and(|event| covers(scene, band, run, event)) {
             let tick = Rect { x, y, width: after.saturating_sub(x), height: 1 };
             scene.theme.choose(tick, buf);
@@ -181,6 +183,7 @@ pub fn event_at(scene: &Scene<'_>, plot: &Plot, band: &Band, x: u16) -> Option<u
     let before = band.runs.partition_point(|run| run.x <= column);
     let known = |run: &&Run| run.first < plot.position && run.x <= plot.head;
     let run = band.runs[..before].iter().rev().find(known)?;
-    let width = u16::try_from(text::width(&words(scene, run))).unwrap_or_default() + 1;
+    // The tick, a gap and its words.
+    let width = u16::try_from(text::width(&words(scene, run))).unwrap_or_default() + 2;
     (x < plot.screen(run.x)? + width).then_some(run.first)
 }

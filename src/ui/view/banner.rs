@@ -390,11 +390,16 @@ pub fn oversold_sentence(
 
 /// A sentence for what is wrong at the playhead, apart from too many holders of a lock.
 pub fn harm(scene: &Scene<'_>) -> Option<String> {
-    match scene.alarm()? {
+    scene.alarm().and_then(|alarm| alarm_sentence(scene, &alarm))
+}
+
+/// A sentence for what is wrong, apart from too many holders of a lock.
+pub fn alarm_sentence(scene: &Scene<'_>, alarm: &Alarm) -> Option<String> {
+    match alarm {
         Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
         Alarm::Oversold(oversold) => {
             let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
-            Some(oversold_sentence(scene, &oversold, (seller, &bar.value)))
+            Some(oversold_sentence(scene, oversold, (seller, &bar.value)))
         }
         Alarm::Holders(..) => None,
     }

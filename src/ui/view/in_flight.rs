@@ -245,12 +245,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
         let lane = scene.chart.lanes.get(actor.0 as usize).filter(|_| its);
         let mark = lane.and_then(|lane| lane.marks.iter().rev().find(|mark| mark.event == event));
         if let (Some(mark), Some(x)) = (mark, x) {
-            let words = mark.text(
-                scene.log,
-                (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
-                plot.position,
-                0,
-            );
+            let words = scene.mark_text(mark, plot.position, 0);
             let width = u16::try_from(text::width(&words) + 2).unwrap_or(u16::MAX);
             for x in x..x.saturating_add(width).min(plot.area.right()) {
                 reverse(x, *y, buf);

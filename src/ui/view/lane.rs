@@ -80,12 +80,7 @@ fn name_columns(scene: &Scene<'_>, actor: ActorId) -> u16 {
 fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) -> String {
     // The text follows the glyph, and a space separates it from what comes next.
     let room = limit.saturating_sub(x + 2 + u16::from(limit < plot.area.right()));
-    mark.text(
-        scene.log,
-        (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
-        plot.position,
-        room.into(),
-    )
+    scene.mark_text(mark, plot.position, room.into())
 }
 
 /// The event of the tick at a column of the screen in a lane.
@@ -216,12 +211,17 @@ fn name_bar(
         }
         let to = starts.get(n + 1).copied().unwrap_or(columns.1);
         let is_bare = within(&outlined, from);
-        // "Still" does not fit a lock that no server has ever confirmed.
-        let still = is_bare
-            && named.iter().any(|bar| bar.unconfirmed.first().is_some_and(|(from, _)| *from != bar.from));
+        let was_confirmed =
+            named.iter().any(|bar| bar.unconfirmed.first().is_some_and(|(from, _)| *from != bar.from));
+        let confirmed = match (is_bare, was_confirmed) {
+            (false, _) => Confirmed::Now,
+            (true, true) => Confirmed::NoLonger,
+            (true, false) => Confirmed::Never,
+        };
         let held = named.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
         let held = frozen && within(&held.collect::<Vec<_>>(), from);
-        let mut labels = labels(scene, plot, (actor, bar), (from, to), (held, still, in_vain == Some(from)));
+        let mut labels =
+            labels(scene, plot, (actor, bar), (from, to), (held, confirmed, in_vain == Some(from)));
         // Beside ticks, its sign alone would look like one more of them.
         if holds && !written.iter().any(|(x, _)| (from..to).contains(x)) {
             labels.push((scene.glyph(actor).to_owned(), from + 1));
@@ -249,17 +249,25 @@ fn name_bar(
     }
 }
 
+/// Whether a server has the lock of a stretch of a bar.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Confirmed {
+    Now,
+    NoLonger,
+    Never,
+}
+
 /// The texts for a piece of a bar, the best first, each with its first column.
 fn labels(
     scene: &Scene<'_>,
     plot: &Plot,
     (actor, bar): (ActorId, &Bar),
     (from, to): (u16, u16),
-    (held, still, in_vain): (bool, bool, bool),
+    (held, confirmed, in_vain): (bool, Confirmed, bool),
 ) -> Vec<(String, u16)> {
     let whose = format!("{} {}", scene.glyph(actor), scene.name(actor));
     let say = |what: &str| format!(" {whose} {what} ");
-    let what = word(scene, bar, (held, still, in_vain));
+    let what = word(scene, bar, (held, confirmed, in_vain));
     let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
     let waits = bar.kind == BarKind::Belief(Belief::Waiting) && !in_vain;
     let whom = waits.then(|| waits_for(scene, plot, (actor, bar)));
@@ -270,6 +278,7 @@ fn labels(
     });
     let mut labels: Vec<(String, u16)> = whom.into_iter().collect();
     labels.push((say(&what), start));
+    let still = confirmed == Confirmed::NoLonger;
     let short = match bar.kind {
         BarKind::Frozen if held && still => Some(words::IN_BAR_STILL_FROZEN_SHORT),
         BarKind::Belief(belief) if belief.holds() && still => Some(words::IN_BAR_STILL_SHORT),
@@ -337,7 +346,8 @@ fn hatched_rows(bar: &Bar, bars: &[Bar], rows: u16) -> u16 {
 }
 
 /// What a bar means: the pause of a holder, a lock that no server confirms any more, a wait for nobody.
-fn word(scene: &Scene<'_>, bar: &Bar, (held, still, in_vain): (bool, bool, bool)) -> String {
+fn word(scene: &Scene<'_>, bar: &Bar, (held, confirmed, in_vain): (bool, Confirmed, bool)) -> String {
+    let still = confirmed == Confirmed::NoLonger;
     let what = match bar.kind {
         BarKind::Oversold => return acted(scene, bar),
         BarKind::Read => words::IN_BAR_SAW,
@@ -347,6 +357,7 @@ fn word(scene: &Scene<'_>, bar: &Bar, (held, still, in_vain): (bool, bool, bool)
         BarKind::Belief(Belief::Waiting) if in_vain => words::IN_BAR_WAITS_IN_VAIN,
         BarKind::Belief(Belief::Waiting) => words::IN_BAR_WAITS,
         _ if still => words::IN_BAR_STILL,
+        _ if confirmed == Confirmed::Never => words::IN_BAR_NEVER,
         BarKind::Belief(Belief::Sharing) => words::IN_BAR_SHARED,
         _ => words::IN_BAR,
     };

@@ -216,12 +216,7 @@ impl Plot {
         let Some(lane) = lane.filter(|lane| lane.band.is_none()) else { return 0 };
         let known = lane.marks.partition_point(|mark| mark.event < position);
         let Some(mark) = known.checked_sub(1).map(|n| &lane.marks[n]) else { return 0 };
-        let words = text::width(&mark.text(
-            scene.log,
-            (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
-            position,
-            usize::MAX,
-        )) + 4;
+        let words = text::width(&scene.mark_text(mark, position, usize::MAX)) + 4;
         (mark.x + u32::try_from(words).unwrap_or(u32::MAX)).saturating_sub(head)
     }
 
@@ -233,12 +228,7 @@ impl Plot {
             let known = lane.marks.partition_point(|mark| mark.event < position && mark.x < head);
             let first = known.saturating_sub(MOST_TEXTS);
             for (n, mark) in lane.marks[first..known].iter().enumerate() {
-                let words = mark.text(
-                    scene.log,
-                    (scene.chart.detail, &|log, word| words::named(log, word, scene.lang)),
-                    position,
-                    LONGEST_TEXT,
-                );
+                let words = scene.mark_text(mark, position, LONGEST_TEXT);
                 let end = mark.x + 3 + u32::try_from(text::width(&words)).unwrap_or(u32::MAX);
                 let next = lane.marks.get(first + n + 1).map_or(u32::MAX, |next| next.x);
                 texts.push((mark.x, end.min(next)));

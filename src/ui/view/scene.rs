@@ -11,7 +11,7 @@ use crate::{
     log::{Condition, Excess, Fault, Log, Reply},
     text::Text,
     ui::{
-        chart::{Broken, Chart, Owner, sequence::Sequence},
+        chart::{Broken, Chart, Mark, Owner, sequence::Sequence},
         flight::InFlight,
         keys::map::KeyMap,
     },
@@ -103,6 +103,16 @@ impl<'a> Oversold<'a> {
 }
 
 impl<'a> Scene<'a> {
+    /// The text of a tick at an event of the log, in `room` columns.
+    pub fn mark_text(&self, mark: &Mark, position: usize, room: usize) -> String {
+        mark.text(
+            self.log,
+            (self.chart.detail, &|log, word| words::named(log, word, self.lang)),
+            position,
+            room,
+        )
+    }
+
     /// A world in which nothing moves and nothing is selected.
     pub fn still(
         log: &'a Log,

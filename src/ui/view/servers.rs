@@ -91,7 +91,7 @@ fn sentinels<'a>(scene: &Scene<'a>, width: usize) -> Vec<Line<'a>> {
     }
     let mut said: Vec<String> = Vec::new();
     for (server, by) in &sentinels.missed {
-        let missed = words::MISSED_BY.with(lang, &[server, &by.len().to_string()]);
+        let missed = words::DOWN_FOR.with(lang, &[server, &by.len().to_string()]);
         let needed = sentinels.quorum.map(|quorum| words::NEEDED.with(lang, &[&quorum.to_string()]));
         said.push(missed + &needed.unwrap_or_default());
     }
@@ -203,9 +203,12 @@ impl<'a> ServerPane<'_, 'a> {
         let mut spans: Vec<Span<'a>> = zxid.into_iter().collect();
         let known =
             member.sessions.iter().filter(|session| self.scene.world.session_owner(**session).is_some());
-        for session in known.take(MEMBER_SESSIONS) {
-            spans.extend([Span::raw(" "), self.scene.session(*session)]);
+        let mut known = known.take(MEMBER_SESSIONS).peekable();
+        if known.peek().is_some() {
+            let words = format!(" · {}", words::SESSIONS.get(self.scene.lang));
+            spans.push(Span::styled(words, self.scene.style(Role::Chrome)));
         }
+        spans.extend(known.flat_map(|session| [Span::raw(" "), self.scene.session(*session)]));
         spans
     }
 
@@ -233,10 +236,11 @@ impl<'a> ServerPane<'_, 'a> {
             lines.push(Line::styled(words::EMPTY.get(scene.lang), scene.style(Role::Chrome)));
         }
         for (name, value) in &server.metrics {
-            let name = format!("  {} ", text::fit(name, width.saturating_sub(8)));
+            let value = value.to_string();
+            let name = format!("  {} ", text::fit(name, width.saturating_sub(value.len() + 3)));
             lines.push(Line::from(vec![
                 Span::styled(name, scene.style(Role::Chrome)),
-                Span::styled(value.to_string(), scene.style(Role::Fresh)),
+                Span::styled(value, scene.style(Role::Fresh)),
             ]));
         }
         lines

@@ -69,7 +69,7 @@ impl<'a> ServerPane<'_, 'a> {
         spans.extend(owners.into_iter().flat_map(|owner| [Span::raw(" "), owner]));
         if !node.text().is_empty() {
             // The data of a row matters more than that of a lock's node.
-            let room = if matches!(node, Entry::Row(_)) { self.width / 2 } else { ROOM };
+            let room = if matches!(node, Entry::Row(_)) { self.width } else { ROOM };
             let taken: usize = spans.iter().map(Span::width).sum();
             // Leaves room for watchers and waiting clients.
             let rest = self.width.saturating_sub(taken + 3 + least_watching(scene, node.watchers()));

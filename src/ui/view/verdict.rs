@@ -1,6 +1,6 @@
 //! The verdict: each claim with what was expected and observed, the outcome, and what to remember.
 
-use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
+use super::{LessonView, banner, paragraph, prelude::*};
 use crate::{
     ui::state::screen::Form,
     verdict::{ClaimResult, Outcome, Verdict, evidence},
@@ -89,17 +89,11 @@ pub fn failure(scene: &Scene<'_>, verdict: &Verdict) -> Vec<String> {
     if verdict.outcome != Outcome::Shown {
         return Vec::new();
     }
-    let consequences = scene.consequences().into_iter().filter_map(|alarm| match alarm {
-        Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
-        Alarm::Oversold(oversold) => {
-            let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
-            Some(banner::oversold_sentence(scene, &oversold, (seller, &bar.value)))
-        }
-        Alarm::Holders(..) => None,
-    });
-    let told: Vec<String> = consequences.chain(together(scene)).collect();
-    if !told.is_empty() {
-        return told;
+    let consequences = scene.consequences();
+    let consequences = consequences.iter().filter_map(|alarm| banner::alarm_sentence(scene, alarm));
+    let sentences: Vec<String> = consequences.chain(together(scene)).collect();
+    if !sentences.is_empty() {
+        return sentences;
     }
     let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref());
     says.map(|says| text::clean(says.get(scene.lang)).into_owned()).into_iter().collect()

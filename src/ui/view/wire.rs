@@ -127,11 +127,13 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     if lines.len() > most {
         lines = text::wrap(&format!("→ {whole}"), area.width.saturating_sub(2).into());
     }
-    if lines.len() > most {
-        lines = text::chop(&format!("→ {whole}"), area.width.saturating_sub(2).into());
-    }
     // Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
-    lines.truncate(if lines.len() > READ { CUT } else { most });
+    let shown = if lines.len() > READ { CUT } else { most };
+    if lines.len() > shown {
+        lines.truncate(shown);
+        let width = usize::from(area.width).saturating_sub(4);
+        lines.last_mut().into_iter().for_each(|last| *last = format!("{} …", text::fit(last, width)));
+    }
     lines
 }
 

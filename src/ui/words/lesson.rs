@@ -1,7 +1,10 @@
 //! Texts of the lesson screen.
 
 use crate::{
-    log::{Belief, Excess, Limit, Log, Role, SentinelNotice},
+    log::{
+        Belief, Excess, Limit, Log, Role, SentinelNotice,
+        product::zookeeper::{RECONNECTED, SUSPENDED},
+    },
     text::{Lang, Words},
     ui::theme::glyphs,
     verdict::Outcome,
@@ -118,10 +121,13 @@ const LABELS: [Words; 21] = [
 
 /// A notification: for a client's session, in the terms of its library.
 pub fn notice(what: &str, about: &str, lang: Lang) -> String {
-    match (about, lang) {
-        ("session", Lang::Zh) => format!("会话 {what}"),
-        _ => format!("{what} {about}"),
-    }
+    let whose = match (about, what) {
+        // The session outlives its connection.
+        ("session", SUSPENDED | RECONNECTED) => Words::new("connection", "连接"),
+        ("session", _) => Words::new("session", "会话"),
+        _ => return format!("{what} {about}"),
+    };
+    format!("{} {what}", whose.get(lang))
 }
 
 /// A counter by its title, or the label of an operation; without a title, translated if known.
@@ -140,12 +146,14 @@ pub const IN_BAR: Words = Words::new("holds", "持有");
 pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");
 pub const IN_BAR_STILL: Words = Words::new("still thinks it holds", "仍以为持有");
 /// The same where there is less room.
-pub const IN_BAR_STILL_SHORT: Words = Words::new("is wrong", "仍以为");
+pub const IN_BAR_STILL_SHORT: Words = Words::new("is wrong", "已失锁");
+/// Of a lock that no server has ever confirmed.
+pub const IN_BAR_NEVER: Words = Words::new("thinks it holds", "自以为持有");
 pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
 pub const IN_BAR_OVERSOLD: Words = Words::new("{} on an outdated {}", "{}（凭旧值 {}）");
 pub const IN_BAR_FROZEN: Words = Words::new("holds, frozen", "持有，冻结中");
 pub const IN_BAR_STILL_FROZEN: Words = Words::new("still thinks it holds, frozen", "仍以为持有，冻结中");
-pub const IN_BAR_STILL_FROZEN_SHORT: Words = Words::new("is wrong, frozen", "仍以为，冻结中");
+pub const IN_BAR_STILL_FROZEN_SHORT: Words = Words::new("is wrong, frozen", "已失锁，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const IN_BAR_WAITS_FOR: Words = Words::new("waits for {}", "等待 {}");
 pub const IN_BAR_WAITS_IN_VAIN: Words = Words::new("waits, nobody holds it", "等待，但无人持有");
@@ -270,10 +278,12 @@ pub fn role(role: &Role, lang: Lang) -> String {
     }
 }
 
+/// Before the clients whose sessions a server of an ensemble serves.
+pub const SESSIONS: Words = Words::new("sessions", "会话");
 pub const SENTINELS: Words = Words::new("Sentinels", "哨兵");
 const SEVERAL_SENTINELS: Words = Words::new("{} Sentinels", "{} 个哨兵");
-/// How many Sentinels miss a server; and how many are needed.
-pub const MISSED_BY: Words = Words::new("{} missed by {}", "{} 下线：{} 个联系不上");
+/// How many Sentinels take a server for down; and how many have to agree.
+pub const DOWN_FOR: Words = Words::new("{} down: agreed by {}", "{} 下线：{} 个同意");
 pub const NEEDED: Words = Words::new(", {} needed", "，需 {} 个");
 pub const VOTES: Words = Words::new("votes: {} (epoch {})", "投票：{}（纪元 {}）");
 pub const ELECTED: Words = Words::new("elected: {}", "当选：{}");
