@@ -21,6 +21,9 @@ const LEAST_BESIDE: usize = 18;
 /// The maximum number of sessions listed per server.
 const MEMBER_SESSIONS: usize = 4;
 
+/// The columns from which on they are shown at all: after the role and the last transaction.
+const LEAST_WITH_SESSIONS: usize = 52;
+
 #[derive(Clone, Copy)]
 pub(crate) struct ServerPane<'v, 'a> {
     pub scene: &'v Scene<'a>,
@@ -203,6 +206,9 @@ impl<'a> ServerPane<'_, 'a> {
         let mut spans: Vec<Span<'a>> = zxid.into_iter().collect();
         let known =
             member.sessions.iter().filter(|session| self.scene.world.session_owner(**session).is_some());
+        if self.width < LEAST_WITH_SESSIONS {
+            return spans;
+        }
         let mut known = known.take(MEMBER_SESSIONS).peekable();
         if known.peek().is_some() {
             let words = format!(" · {}", words::SESSIONS.get(self.scene.lang));

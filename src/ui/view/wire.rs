@@ -132,7 +132,9 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     if lines.len() > shown {
         lines.truncate(shown);
         let width = usize::from(area.width).saturating_sub(4);
-        lines.last_mut().into_iter().for_each(|last| *last = format!("{} …", text::fit(last, width)));
+        if let Some(last) = lines.last_mut() {
+            *last = text::fit(&format!("{last} …"), width + 2).into_owned();
+        }
     }
     lines
 }

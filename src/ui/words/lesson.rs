@@ -127,7 +127,7 @@ pub fn notice(what: &str, about: &str, lang: Lang) -> String {
         ("session", _) => Words::new("session", "会话"),
         _ => return format!("{what} {about}"),
     };
-    format!("{} {what}", whose.get(lang))
+    format!("{what} · {}", whose.get(lang))
 }
 
 /// A counter by its title, or the label of an operation; without a title, translated if known.
