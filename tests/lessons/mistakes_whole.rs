@@ -82,6 +82,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
     ]),
     (ETCD, &[
         ("watch ${before.key} ${before.revision}", "watch ${before.key} ${gone.revision}", "- gone: {", "it is the reply of this very operation", "它正是这个操作的回复"),
+        ("allow: [LeaseNotFound]", "allow: [KeyExists]", "- leave: {", "`revoke` never answers `KeyExists`", "`revoke` 不会返回错误 `KeyExists`"),
         ("with: { id: 11 }", "with: { id: 10 }", "- grant: { etcd: \"grant ${ttl} ${id}\" }", "A has granted the lease 10 already, so B is answered LeaseExists", "租约 10 已由 A 申请，B 再申请会收到 LeaseExists"),
         ("B.gone == 'DELETE'", "B.gone.type == 'DELETE'", "- B.gone.type == 'DELETE'", "answers has no", "的回复没有"),
         ("get lock/${self}", "get lock", "- mine: { etcd: \"get lock\" }", "no command ever writes the key", "没有任何命令写过键"),
