@@ -49,6 +49,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("until: reply == 'OK', every", "until: error, every", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: error, every: 500ms }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (PRINTER, &[
+        ("else: [waits: printer, stop]", "else: [waits: printer, { stop: }]", "{ stop: }", "write `stop`, without the colon", "请写 `stop`，不带冒号"),
         ("RPUSH permits p1 p2", "SADD permits p1 p2", "- take: { redis: LPOP permits }", "the server answers WRONGTYPE", "服务器会回复 WRONGTYPE"),
         ("PUBLISH freed", "PUBLISH freeed", "- redis_told: { redis: \"PUBLISH freeed ${take}\" }", "nobody subscribes to", "没有谁订阅"),
         ("within: 5s, moving: [C] }", "within: 5s }", "- await: { that: C.again == 'p1', within: 5s }", "never comes here: nobody makes that move before or meanwhile", "在此之前和等待期间都没有谁做这一步"),
@@ -60,6 +61,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("if: acquire > 0", "if: acquire is not none", "- if: acquire is not none", "always answers a number", "总是返回数字"),
     ]),
     (QUEUE, &[
+        ("A.enter|suffix == 0", "A.enter == 'n-0000000000'", "- that: A.enter == 'n-0000000000'", "write the whole path: `A.enter == '/…/n-0000000000'`", "请写完整路径"),
+        ("children('/q')|length == 0", "children('/q') == 'go'", "- children('/q') == 'go'", "`children('/q')[0] == 'go'`", "`children('/q')[0] == 'go'`"),
         ("minutes: 4", "minutes: 4\nmetrics: [zk_server_state]", "metrics: [", "is a text and counts nothing", "不是计数器"),
         ("- move: W1.told", "- move: W3.told", "- move: W3.told", "known here: W1, W2", "这里可用的有：W1, W2"),
         ("- notified('W') == 2", "- W.notified == 2", "- W.notified == 2", "is several clients, and an attribute is of one", "是一组客户端，属性只属于其中一个"),
@@ -74,6 +77,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("create -e /lock B, allow: [NodeExists]", "create -e /lock B", "- create: { zk: create -e /lock B, until: error is none, every: 1s }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (ROWS, &[
+        ("WHERE id = 1 FOR UPDATE", "WHERE id = 1 LIMIT one FOR UPDATE", "LIMIT one", "`LIMIT` takes a whole number", "`LIMIT` 后面要写整数"),
         ("settings: { isolation: read-committed, lock_wait_timeout: 5s }", "settings:\n  isolation: read-committed\n  lock_wait_timeout: 500ms", "  lock_wait_timeout", "write whole seconds", "请写整秒数"),
         ("look is not none and look[0].free == 1", "look is not none and look|length == 2", "look|length == 2", "has one row at most", "最多只有一行"),
         ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "has one row at most", "最多只有一行"),
@@ -89,6 +93,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("- B.gone == 'DELETE'", "- moves('A.leave') == 1", "- moves('A.leave') == 1", "the story never makes the move", "这一步，它没有回复"),
     ]),
     (BOTH, &[
+        ("with: { key: lock }", "with: { key: lock, token: \"${token}\" }", "with: { key: lock, token", "leave `token` out: the recipe `release_if_owner` takes `key`", "请去掉 `token`"),
         ("B.sell == 0", "B.sell == -1", "B.sell == -1", "how many rows it changed", "改动的行数"),
         ("sold == 2", "value('lock').n == 1", "value('lock').n", "has no `.n`", "没有 `.n`"),
         ("      with: { key: lock }\nstory", "      with: { key: lok }\nstory", "with: { key: lok }", "no command ever writes the key", "没有任何命令写过键"),
