@@ -38,6 +38,7 @@ const STANDBY: &str = include_str!("mistakes/whole/standby.yaml");
 #[rustfmt::skip]
 const MISTAKES: &[(&str, &[Change])] = &[
     (FENCE, &[
+        ("    - release: {", "    - weight: { redis: HGET store weight }\n    - release: {", "- weight: {", "no command ever writes the field `weight`", "没有任何命令写过字段 `weight`"),
         ("    - number: { redis: INCR fence }\n    - write: { script: write_if_newer, keys: [\"store:seen\", store], args: [\"${number}\", \"${self}\"] }\n", "    - write: { script: write_if_newer, keys: [\"store:seen\", store], args: [\"${number}\", \"${self}\"] }\n    - number: { redis: INCR fence }\n", "- write: { script: write_if_newer, keys: [\"store:seen\", store], args: [\"${number}\", \"${self}\"] }", "has no value yet here: it gets its first one further down", "还没有值：后面才第一次给它赋值"),
         ("right: A.write == 1\n", "right: true\n", "right: A.write == 0", "choices 1 and 2 are right at the same time", "第 1 个和第 2 个选项同时成立"),
         ("right: A.write == 1\n", "right: 2\n", "right: 2", "such as", "例如"),
@@ -87,6 +88,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
     (ETCD, &[
         ("watch ${before.key} ${before.revision}", "watch ${before.key} ${gone.revision}", "- gone: {", "it is the reply of this very operation", "它正是这个操作的回复"),
         ("allow: [LeaseNotFound]", "allow: [KeyExists]", "- leave: {", "`revoke` never answers `KeyExists`", "`revoke` 不会返回错误 `KeyExists`"),
+        ("get lock/${self}", "ls locks/", "- mine: {", "no command ever writes a key that begins with `locks/`", "没有任何命令写过以 `locks/` 开头的键"),
         ("with: { id: 11 }", "with: { id: 10 }", "- grant: { etcd: \"grant ${ttl} ${id}\" }", "A has granted the lease 10 already, so B is answered LeaseExists", "租约 10 已由 A 申请，B 再申请会收到 LeaseExists"),
         ("B.gone == 'DELETE'", "B.gone.type == 'DELETE'", "- B.gone.type == 'DELETE'", "answers has no", "的回复没有"),
         ("get lock/${self}", "get lock", "- mine: { etcd: \"get lock\" }", "no command ever writes the key", "没有任何命令写过键"),
@@ -549,6 +551,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
 /// Changes that only look like those mistakes.
 #[rustfmt::skip]
 const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
+    (FENCE, &[("    - release: {", "    - price: { redis: HGET store price }\n    - release: {")]),
+    (ETCD, &[("get lock/${self}", "ls lock/")]),
     (FENCE, &[("until: reply == 'OK', every: 500ms }", "until: error is none and reply == 'OK', every: 500ms, allow: [Lost] }")]),
     (FENCE, &[("  - thaw: A\n  - ask", "  - finish: B\n  - thaw: A\n  - ask"), ("  - finish: A\n  - finish: B\n", "  - finish: A\n  - freeze: A\n  - finish: B\n")]),
     (FENCE, &[("keys: [lock], args", "keys: [\"lock:${good}\"], args")]),
