@@ -50,7 +50,9 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("until: reply == 'OK', every", "until: error, every", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: error, every: 500ms }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (PRINTER, &[
+        ("redis: SUBSCRIBE freed", "redis: PSUBSCRIBE lost*", "from: freed", "this program never subscribes to `freed`", "从没订阅过 `freed`"),
         ("else: [waits: printer, stop]", "else: [waits: printer, { stop: }]", "{ stop: }", "write `stop`, without the colon", "请写 `stop`，不带冒号"),
+        ("within: 5s } }", "within: soon } }", "within: soon } }", "is not a duration", "不是时长"),
         ("RPUSH permits p1 p2", "SADD permits p1 p2", "- take: { redis: LPOP permits }", "the server answers WRONGTYPE", "服务器会回复 WRONGTYPE"),
         ("PUBLISH freed", "PUBLISH freeed", "- redis_told: { redis: \"PUBLISH freeed ${take}\" }", "nobody subscribes to", "没有谁订阅"),
         ("within: 5s, moving: [C] }", "within: 5s }", "- await: { that: C.again == 'p1', within: 5s }", "never comes here: nobody makes that move before or meanwhile", "在此之前和等待期间都没有谁做这一步"),
@@ -551,6 +553,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
 /// Changes that only look like those mistakes.
 #[rustfmt::skip]
 const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
+    (PRINTER, &[("within: 5s } }", "within: -1ms } }"), ("redis: SUBSCRIBE freed", "redis: PSUBSCRIBE f*")]),
     (FENCE, &[("    - release: {", "    - price: { redis: HGET store price }\n    - release: {")]),
     (ETCD, &[("get lock/${self}", "ls lock/")]),
     (FENCE, &[("until: reply == 'OK', every: 500ms }", "until: error is none and reply == 'OK', every: 500ms, allow: [Lost] }")]),
