@@ -393,6 +393,12 @@ impl<'de> Visitor<'de> for StepVisitor {
             }
             _ => match map.next_value::<Option<Operation>>()? {
                 Some(operation) => Step::Operation { operation, label: key.clone() },
+                None if key == "stop" => {
+                    return Err(custom(&both!(
+                        "`stop` has nothing behind it: write `stop`, without the colon",
+                        "`stop` 后面没有内容：请写 `stop`，不带冒号"
+                    )));
+                }
                 None => {
                     return Err(custom(&both!(
                         "the step `{key}` is empty: what belongs to it is indented below it, or stands behind it: \

@@ -565,7 +565,7 @@ const IN_MARIADB: &[Change] = &[
     ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT a.n FROM stock a JOIN stock a ON a.id = 1", "JOIN stock a", "are called `a`", "都叫 `a`"),
     ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT n FROM stock a JOIN stock b ON a.id = b.id", "JOIN stock b", "which one is meant", "不知道是哪一个"),
     ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT n AS x FROM stock WHERE x > 1", "AS x", "`WHERE` does not know `x`", "`WHERE` 里不能用 `x`"),
-    ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT n FROM stock LIMIT one", "LIMIT one", "`LIMIT` takes a number", "`LIMIT` 后面要写数字"),
+    ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT n FROM stock LIMIT one", "LIMIT one", "`LIMIT` takes a whole number", "`LIMIT` 后面要写整数"),
     ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "\"SELECT GET_LOCK('x', '5s') AS n\"", "'5s'", "waits for seconds", "秒数"),
     ("    - commit: { sql: COMMIT }", "    - commit: { sql: COMMIT }\n    - added: { sql: CREATE INDEX i ON stock (name) }", "(name)", "has no column `name`", "没有列 `name`"),
     ("    - commit: { sql: COMMIT }", "    - commit: { sql: COMMIT }\n    - alter: { sql: ALTER TABLE stock DROP COLUMN name }", "DROP COLUMN", "has no column `name`", "没有列 `name`"),

@@ -38,6 +38,7 @@ const STANDBY: &str = include_str!("mistakes/whole/standby.yaml");
 #[rustfmt::skip]
 const MISTAKES: &[(&str, &[Change])] = &[
     (FENCE, &[
+        ("    - release: {", "    - weight: { redis: HGET store weight }\n    - release: {", "- weight: {", "no command ever writes the field `weight`", "没有任何命令写过字段 `weight`"),
         ("    - number: { redis: INCR fence }\n    - write: { script: write_if_newer, keys: [\"store:seen\", store], args: [\"${number}\", \"${self}\"] }\n", "    - write: { script: write_if_newer, keys: [\"store:seen\", store], args: [\"${number}\", \"${self}\"] }\n    - number: { redis: INCR fence }\n", "- write: { script: write_if_newer, keys: [\"store:seen\", store], args: [\"${number}\", \"${self}\"] }", "has no value yet here: it gets its first one further down", "还没有值：后面才第一次给它赋值"),
         ("right: A.write == 1\n", "right: true\n", "right: A.write == 0", "choices 1 and 2 are right at the same time", "第 1 个和第 2 个选项同时成立"),
         ("right: A.write == 1\n", "right: 2\n", "right: 2", "such as", "例如"),
@@ -49,6 +50,9 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("until: reply == 'OK', every", "until: error, every", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: error, every: 500ms }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (PRINTER, &[
+        ("redis: SUBSCRIBE freed", "redis: PSUBSCRIBE lost*", "from: freed", "this program never subscribes to `freed`", "从没订阅过 `freed`"),
+        ("else: [waits: printer, stop]", "else: [waits: printer, { stop: }]", "{ stop: }", "write `stop`, without the colon", "请写 `stop`，不带冒号"),
+        ("within: 5s } }", "within: soon } }", "within: soon } }", "is not a duration", "不是时长"),
         ("RPUSH permits p1 p2", "SADD permits p1 p2", "- take: { redis: LPOP permits }", "the server answers WRONGTYPE", "服务器会回复 WRONGTYPE"),
         ("PUBLISH freed", "PUBLISH freeed", "- redis_told: { redis: \"PUBLISH freeed ${take}\" }", "nobody subscribes to", "没有谁订阅"),
         ("within: 5s, moving: [C] }", "within: 5s }", "- await: { that: C.again == 'p1', within: 5s }", "never comes here: nobody makes that move before or meanwhile", "在此之前和等待期间都没有谁做这一步"),
@@ -60,6 +64,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("if: acquire > 0", "if: acquire is not none", "- if: acquire is not none", "always answers a number", "总是返回数字"),
     ]),
     (QUEUE, &[
+        ("A.enter|suffix == 0", "A.enter == 'n-0000000000'", "- that: A.enter == 'n-0000000000'", "write the whole path: `A.enter == '/…/n-0000000000'`", "请写完整路径"),
+        ("children('/q')|length == 0", "children('/q') == 'go'", "- children('/q') == 'go'", "`children('/q')[0] == 'go'`", "`children('/q')[0] == 'go'`"),
         ("minutes: 4", "minutes: 4\nmetrics: [zk_server_state]", "metrics: [", "is a text and counts nothing", "不是计数器"),
         ("- move: W1.told", "- move: W3.told", "- move: W3.told", "known here: W1, W2", "这里可用的有：W1, W2"),
         ("- notified('W') == 2", "- W.notified == 2", "- W.notified == 2", "is several clients, and an attribute is of one", "是一组客户端，属性只属于其中一个"),
@@ -74,6 +80,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("create -e /lock B, allow: [NodeExists]", "create -e /lock B", "- create: { zk: create -e /lock B, until: error is none, every: 1s }", "here: no operation of this program has", "这个程序里没有操作写了"),
     ]),
     (ROWS, &[
+        ("WHERE id = 1 FOR UPDATE", "WHERE id = 1 LIMIT one FOR UPDATE", "LIMIT one", "`LIMIT` takes a whole number", "`LIMIT` 后面要写整数"),
         ("settings: { isolation: read-committed, lock_wait_timeout: 5s }", "settings:\n  isolation: read-committed\n  lock_wait_timeout: 500ms", "  lock_wait_timeout", "write whole seconds", "请写整秒数"),
         ("look is not none and look[0].free == 1", "look is not none and look|length == 2", "look|length == 2", "has one row at most", "最多只有一行"),
         ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "has one row at most", "最多只有一行"),
@@ -81,12 +88,16 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("never: sold > 1", "never: sold > 2", "- never: sold > 2", "is 2 at most: its programs count it no oftener", "最多是 2：这些程序最多只计这么多次"),
     ]),
     (ETCD, &[
+        ("watch ${before.key} ${before.revision}", "watch ${before.key} ${gone.revision}", "- gone: {", "it is the reply of this very operation", "它正是这个操作的回复"),
+        ("allow: [LeaseNotFound]", "allow: [KeyExists]", "- leave: {", "`revoke` never answers `KeyExists`", "`revoke` 不会返回错误 `KeyExists`"),
+        ("get lock/${self}", "ls locks/", "- mine: {", "no command ever writes a key that begins with `locks/`", "没有任何命令写过以 `locks/` 开头的键"),
         ("with: { id: 11 }", "with: { id: 10 }", "- grant: { etcd: \"grant ${ttl} ${id}\" }", "A has granted the lease 10 already, so B is answered LeaseExists", "租约 10 已由 A 申请，B 再申请会收到 LeaseExists"),
         ("B.gone == 'DELETE'", "B.gone.type == 'DELETE'", "- B.gone.type == 'DELETE'", "answers has no", "的回复没有"),
         ("get lock/${self}", "get lock", "- mine: { etcd: \"get lock\" }", "no command ever writes the key", "没有任何命令写过键"),
         ("- B.gone == 'DELETE'", "- moves('A.leave') == 1", "- moves('A.leave') == 1", "the story never makes the move", "这一步，它没有回复"),
     ]),
     (BOTH, &[
+        ("with: { key: lock }", "with: { key: lock, token: \"${token}\" }", "with: { key: lock, token", "leave `token` out: the recipe `release_if_owner` takes `key`", "请去掉 `token`"),
         ("B.sell == 0", "B.sell == -1", "B.sell == -1", "how many rows it changed", "改动的行数"),
         ("sold == 2", "value('lock').n == 1", "value('lock').n", "has no `.n`", "没有 `.n`"),
         ("      with: { key: lock }\nstory", "      with: { key: lok }\nstory", "with: { key: lok }", "no command ever writes the key", "没有任何命令写过键"),
@@ -542,6 +553,9 @@ const MISTAKES: &[(&str, &[Change])] = &[
 /// Changes that only look like those mistakes.
 #[rustfmt::skip]
 const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
+    (PRINTER, &[("within: 5s } }", "within: -1ms } }"), ("redis: SUBSCRIBE freed", "redis: PSUBSCRIBE f*")]),
+    (FENCE, &[("    - release: {", "    - price: { redis: HGET store price }\n    - release: {")]),
+    (ETCD, &[("get lock/${self}", "ls lock/")]),
     (FENCE, &[("until: reply == 'OK', every: 500ms }", "until: error is none and reply == 'OK', every: 500ms, allow: [Lost] }")]),
     (FENCE, &[("  - thaw: A\n  - ask", "  - finish: B\n  - thaw: A\n  - ask"), ("  - finish: A\n  - finish: B\n", "  - finish: A\n  - freeze: A\n  - finish: B\n")]),
     (FENCE, &[("keys: [lock], args", "keys: [\"lock:${good}\"], args")]),

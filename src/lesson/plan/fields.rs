@@ -5,16 +5,20 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        expr::Template,
         has_word, lua,
     },
     PlannedVerb, Scenario,
     program::Instruction,
+    types,
 };
 use crate::{log::stands_for, text::both};
 
 /// Commands that write one field, and commands that write fields and values in turn.
 const ONE: &str = "HSETNX HINCRBY HINCRBYFLOAT";
 const PAIRS: &str = "HSET HMSET XADD";
+/// Commands that read fields.
+const READ: &str = "HGET HEXISTS HSTRLEN HMGET";
 /// Commands that may write any field.
 const ANYTHING: &str = "EVAL EVALSHA FCALL RESTORE COPY RENAME RENAMENX HSETEX";
 
@@ -24,11 +28,34 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     if asked.peek().is_none() || scenario.loaded.lesson.kata.is_some() {
         return Ok(());
     }
-    // If no field of the key is written, the key itself is wrong, which another check reports.
-    let Some(written) = written(scenario).filter(|written| !written.is_empty()) else { return Ok(()) };
-    let Some(field) = asked.find(|field| !written.iter().any(|known| stands_for(known, field))) else {
-        return Ok(());
+    let Some(written) = written(scenario) else { return Ok(()) };
+    asked.try_for_each(|field| check_one(&written, field, at))
+}
+
+/// Checks that commands write the fields that the programs read, in some variant.
+pub(crate) fn check_read(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let has_more = |scenario: &Scenario| {
+        scenario.loaded.lesson.kata.is_some() || scenario.actors.iter().any(|plan| plan.program.outside)
     };
+    let fields = scenarios.iter().map(written).collect::<Option<Vec<_>>>();
+    let Some(fields) = fields.filter(|_| !scenarios.iter().any(has_more)) else { return Ok(()) };
+    let fields: BTreeSet<String> = fields.into_iter().flatten().collect();
+    for (verb, path) in scenarios.iter().flat_map(types::sent) {
+        let (PlannedVerb::Redis(words), Some(path)) = (verb, path) else { continue };
+        let [command, _, asked @ ..] = words.as_slice() else { continue };
+        if has_word(READ, &command.pattern().to_ascii_uppercase()) {
+            let mut asked = asked.iter().filter(|field| field.is_literal()).map(Template::pattern);
+            asked.try_for_each(|field| check_one(&fields, &field, &path.key("redis")))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_one(written: &BTreeSet<String>, field: &str, at: &Path) -> Result<(), Mistake> {
+    // If no field is written, the key itself is wrong, which another check reports.
+    if written.is_empty() || written.iter().any(|known| stands_for(known, field)) {
+        return Ok(());
+    }
     let message = both!("no command ever writes the field `{field}`", "没有任何命令写过字段 `{field}`");
     let known = written.iter().map(String::as_str);
     let help = nearest(field, known.clone(), ALIKE).map_or_else(

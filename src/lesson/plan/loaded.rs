@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    blocked, cards, channels, constants, doubts, explored, groups, idle, leases,
+    blocked, cards, channels, constants, doubts, explored, fields, groups, idle, leases,
     lesson::check_lesson,
     locks, order,
     params::params,
@@ -63,6 +63,8 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(rows::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_columns))
                 .and_then(|()| scenarios.iter().try_for_each(types::check))
+                .and_then(|()| types::check_prefixes(&scenarios))
+                .and_then(|()| fields::check_read(&scenarios))
                 .and_then(|()| scenarios.iter().try_for_each(groups::check))
                 .and_then(|()| scenarios.iter().try_for_each(channels::check))
                 .and_then(|()| scenarios.iter().try_for_each(leases::check))

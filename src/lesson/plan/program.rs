@@ -145,20 +145,23 @@ pub struct Program {
     pub reads_lost: bool,
 }
 
+impl PlannedVerb {
+    pub(crate) fn templates(&self) -> Vec<&Template> {
+        match self {
+            Self::Redis(words) => words.iter().collect(),
+            Self::Script { keys, args, .. } => keys.iter().chain(args).collect(),
+            Self::Call(call) => call.all_operands().collect(),
+            Self::Local { name: one, .. } | Self::Flock { path: one, .. } | Self::Wait(one) => vec![one],
+            Self::Take(TakePlan { from, within }) => from.iter().chain(within).collect(),
+            Self::Given(_) => Vec::new(),
+        }
+    }
+}
+
 impl PlannedOperation {
     /// The sources of its expressions.
     fn expressions(&self) -> Vec<String> {
-        let templates: Vec<&Template> = match &self.verb {
-            PlannedVerb::Redis(words) => words.iter().collect(),
-            PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),
-            PlannedVerb::Call(call) => call.all_operands().collect(),
-            PlannedVerb::Local { name: one, .. }
-            | PlannedVerb::Flock { path: one, .. }
-            | PlannedVerb::Wait(one) => vec![one],
-            PlannedVerb::Take(TakePlan { from, within }) => from.iter().chain(within).collect(),
-            PlannedVerb::Given(_) => Vec::new(),
-        };
-        let templates = templates.into_iter().chain(&self.every).chain(&self.releases);
+        let templates = self.verb.templates().into_iter().chain(&self.every).chain(&self.releases);
         let until = self.until.iter().map(|until| until.source().to_owned());
         templates.flat_map(Template::sources).chain(until).collect()
     }

@@ -358,7 +358,7 @@ fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
 }
 
 /// The operations of the setup and of the programs, with their paths; `None` for the setup and in a recipe.
-fn sent(scenario: &Scenario) -> impl Iterator<Item = (&PlannedVerb, Option<&Path>)> {
+pub(super) fn sent(scenario: &Scenario) -> impl Iterator<Item = (&PlannedVerb, Option<&Path>)> {
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let operations = instructions.filter_map(|instruction| match instruction {
         Instruction::Operate(operation) => Some((&operation.verb, operation.path.as_ref())),
@@ -483,6 +483,17 @@ pub(super) fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) 
     written.find(is_near)
 }
 
+/// The keys that a request to etcd writes.
+fn etcd_written(verb: &PlannedVerb) -> Vec<String> {
+    let PlannedVerb::Call(call) = verb else { return Vec::new() };
+    let kind = match (call.product(), call.name()) {
+        (Product::Etcd, "put" | "create") => "KEY",
+        (Product::Etcd, "put-if") => "OTHER",
+        _ => return Vec::new(),
+    };
+    call.operands(kind).map(Template::pattern).collect()
+}
+
 /// The same checks for the keys of etcd.
 fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
     let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
@@ -491,15 +502,11 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
         if call.product() != Product::Etcd {
             continue;
         }
-        let keys = call.operands("KEY").map(Template::pattern);
-        match call.name() {
-            "put" | "create" => written.extend(keys),
-            "put-if" => written.extend(call.operands("OTHER").map(Template::pattern)),
-            "get" | "watch" | "delete" => asked.extend(keys.map(|key| (key, path))),
-            _ => {}
+        written.extend(etcd_written(verb));
+        if matches!(call.name(), "get" | "watch" | "delete") {
+            asked.extend(call.operands("KEY").map(|key| (key.pattern(), path)));
         }
     }
-    check_prefixes(scenario, &written)?;
     let is_written = |key: &str| written.iter().any(|known| stands_for(known, key));
     // `locks/A`, while others write `lock/…`.
     let within: BTreeSet<&str> =
@@ -526,24 +533,30 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Reports a `before` of keys that nobody writes: it would always find that nobody is before.
-fn check_prefixes(scenario: &Scenario, written: &BTreeSet<String>) -> Result<(), Mistake> {
-    for (verb, path) in sent(scenario) {
+/// Reports a `before` or `ls` of keys that nobody writes in any variant: it would always find nothing.
+pub(crate) fn check_prefixes(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    if scenarios.iter().flat_map(|scenario| &scenario.actors).any(|plan| plan.program.outside) {
+        return Ok(());
+    }
+    let written = || scenarios.iter().flat_map(sent).flat_map(|(verb, _)| etcd_written(verb));
+    for (verb, path) in scenarios.iter().flat_map(sent) {
         let (PlannedVerb::Call(call), Some(path)) = (verb, path) else { continue };
         let prefix = call.operands("PREFIX").next().filter(|prefix| prefix.is_literal());
-        let Some(prefix) = prefix.filter(|_| call.name() == "before").map(Template::pattern) else {
+        let Some(prefix) = prefix.filter(|_| matches!(call.name(), "before" | "ls")).map(Template::pattern)
+        else {
             continue;
         };
-        let may_begin = |known: &String| match known.split_once(ANY) {
+        let may_begin = |known: String| match known.split_once(ANY) {
             Some((begins, _)) => begins.starts_with(&prefix) || prefix.starts_with(begins),
             None => known.starts_with(&prefix),
         };
-        if !written.iter().any(may_begin) {
+        if !written().any(may_begin) {
             let message = both!(
                 "no command ever writes a key that begins with `{prefix}`",
                 "没有任何命令写过以 `{prefix}` 开头的键"
             );
-            let known = written.iter().map(|known| known.replace(ANY, "…")).collect::<Vec<_>>().join("`, `");
+            let known: BTreeSet<String> = written().map(|known| known.replace(ANY, "…")).collect();
+            let known = known.into_iter().collect::<Vec<_>>().join("`, `");
             return Err(Mistake::new(&path.key("etcd"), message)
                 .help(both!("written here: `{known}`", "这里写过的有：`{known}`")));
         }

@@ -6,6 +6,7 @@ use super::super::{
         expr::Template,
         has_word,
     },
+    call::PlannedCall,
     program::PlannedVerb,
 };
 use crate::{log::Product, text::both};
@@ -31,6 +32,45 @@ const FOREIGN: [(Product, &str); 3] = [
     ),
     (Product::Etcd, "KeyExists LeaseNotFound LeaseExists"),
 ];
+
+/// The codes of [`FOREIGN`] that single requests answer. What is not listed here may answer any.
+const OF_CALL: [(Product, &str, &str); 15] = [
+    (Product::Zookeeper, "create", "NodeExists NoNode NoChildrenForEphemerals"),
+    (Product::Zookeeper, "delete", "NoNode NotEmpty BadVersion"),
+    (Product::Zookeeper, "set", "NoNode BadVersion"),
+    (Product::Zookeeper, "get", "NoNode"),
+    (Product::Zookeeper, "ls", "NoNode"),
+    (Product::Etcd, "grant", "LeaseExists"),
+    (Product::Etcd, "revoke", "LeaseNotFound"),
+    (Product::Etcd, "put", "LeaseNotFound"),
+    (Product::Etcd, "create", "KeyExists LeaseNotFound"),
+    (Product::Etcd, "put-if", ""),
+    (Product::Etcd, "get", ""),
+    (Product::Etcd, "ls", ""),
+    (Product::Etcd, "before", ""),
+    (Product::Etcd, "delete", ""),
+    (Product::Etcd, "watch", ""),
+];
+
+/// Refuses an error that this request never answers, although others to the same product do.
+fn check_call(code: &str, call: &PlannedCall, path: &Path) -> Result<(), Mistake> {
+    let (product, name) = (call.product(), call.name());
+    let own = FOREIGN.iter().find(|(of, _)| *of == product).map_or("", |(_, codes)| *codes);
+    let of_session = ["SessionExpired", "ConnectionLoss"].contains(&code);
+    let answered = OF_CALL.iter().find(|(of, call, _)| *of == product && *call == name);
+    let Some((.., answered)) =
+        answered.filter(|(.., answered)| has_word(own, code) && !of_session && !has_word(answered, code))
+    else {
+        return Ok(());
+    };
+    let message = both!("`{name}` never answers `{code}`", "`{name}` 不会返回错误 `{code}`");
+    let answered = answered.split_ascii_whitespace().collect::<Vec<_>>().join("`, `");
+    Err(Mistake::new(path, message).help(if answered.is_empty() {
+        both!("leave it out", "请去掉它")
+    } else {
+        both!("it may answer `{answered}`", "它可能返回 `{answered}`")
+    }))
+}
 
 /// Whether a command may answer with an error code of the author's own script.
 fn runs_script(words: &[Template]) -> bool {
@@ -73,6 +113,9 @@ pub(super) fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> 
             let known = FOREIGN.iter().find(|(own, _)| *own == product).map_or("Lost", |(_, codes)| *codes);
             let known = known.split_ascii_whitespace().take(4).collect::<Vec<_>>().join(", ");
             return Err(Mistake::new(&path.index(n), message).help(both!("such as {known}", "例如 {known}")));
+        }
+        if let PlannedVerb::Call(call) = verb {
+            check_call(code, call, &path.index(n))?;
         }
         // `NoNodeException` is Java's name for `NoNode`.
         let is_longer = |known: &&str| {

@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{super::names::WORDS, Draft};
+use super::{
+    super::{
+        names::WORDS,
+        program::{Instruction, PlannedVerb},
+    },
+    Draft,
+};
 use crate::{
     lesson::{
         duration::parse_millis,
@@ -44,6 +50,27 @@ impl Draft<'_> {
                 "请先给它一个初值：`- let: {{ {name}: 0 }}`"
             )
         })
+    }
+
+    /// Reports an operation that sends its own reply before it has one. In a repetition that is the reply of the round
+    /// before. `is_new`: nothing has had the name of the operation until here.
+    pub(super) fn doubt_own_reply(&mut self, label: &str, is_new: bool, verb: &PlannedVerb, path: &Path) {
+        let count = |is_it: fn(&Instruction) -> bool| {
+            self.program.instructions.iter().filter(|instruction| is_it(instruction)).count()
+        };
+        let begun = count(|instruction| matches!(instruction, Instruction::RepeatBegin { .. }));
+        let ended = count(|instruction| matches!(instruction, Instruction::RepeatNext { .. }));
+        let is_used = verb.templates().into_iter().any(|template| template.names().contains(label));
+        if is_new && begun == ended && is_used {
+            self.doubt(
+                path,
+                both!(
+                    "`{label}` has no value yet here: it is the reply of this very operation",
+                    "到这里 `{label}` 还没有值：它正是这个操作的回复"
+                ),
+                both!("name an earlier operation", "请写前面某个操作的名字"),
+            );
+        }
     }
 
     /// Reports the name of a value as plain text where its value is probably meant.

@@ -42,7 +42,7 @@ impl Draft<'_> {
             }
             for about in from.iter().filter(|about| about.is_literal()).map(ToString::to_string) {
                 let hears = self.listens_to.iter().any(|channel| {
-                    about == "any" || channel.as_ref().is_none_or(|channel| *channel == about)
+                    about == "any" || channel.as_ref().is_none_or(|channel| stands_for(channel, &about))
                 });
                 if hears {
                     continue;
@@ -63,7 +63,13 @@ impl Draft<'_> {
                 if zookeeper {
                     return self.doubt_no_watch(&about, path);
                 }
-                let channels: Vec<&str> = self.listens_to.iter().flatten().map(String::as_str).collect();
+                let channels: Vec<&str> = self
+                    .listens_to
+                    .iter()
+                    .flatten()
+                    .map(String::as_str)
+                    .filter(|channel| !channel.contains(ANY))
+                    .collect();
                 let help = nearest(&about, channels.iter().copied(), ALIKE).map_or_else(
                     || {
                         both!(

@@ -62,9 +62,10 @@ impl Draft<'_> {
             None => (operation, path.key(label)),
         };
         // An operation's own reply may be used by its `until`.
-        self.known.insert(label.to_owned());
+        let is_new = self.known.insert(label.to_owned());
         self.constants.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
+        self.doubt_own_reply(label, is_new, &verb, &path);
         let named = operation.on.as_ref().filter(|_| !self.compiler.unused);
         let named = named.map(|on| self.server(on, &path.key("on"))).transpose()?;
         let allow = self.allowed(&operation.allow, &path.key("allow"))?;

@@ -65,10 +65,12 @@ impl Draft<'_> {
                 .help(both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样")));
         }
         let names: BTreeSet<String> = with.keys().cloned().collect();
-        for name in with.keys() {
+        // A recipe has its own parameters, and any other is reported with them.
+        let is_program = compiler.programs.contains_key(program);
+        for name in with.keys().filter(|_| is_program) {
             names::check(name, Named::Value, &path.key("with").key(name))?;
         }
-        let outside = self.constants.enter(&values, !compiler.programs.contains_key(program));
+        let outside = self.constants.enter(&values, !is_program);
         let at = (!self.in_recipe).then(|| path.clone());
         self.push(Instruction::Enter { program: program.to_owned(), with: values, path: at });
         self.depth += 1;
@@ -83,12 +85,17 @@ impl Draft<'_> {
             let wanted: BTreeSet<String> = recipe.params.iter().cloned().collect();
             if let Some(extra) = names.difference(&wanted).next() {
                 let known = recipe.params.iter().map(String::as_str);
-                return Err(Mistake::unknown(
-                    &path.key("with").key(extra),
-                    both!("parameter", "参数"),
-                    extra,
-                    known,
-                ));
+                let at = path.key("with").key(extra);
+                let mistake = Mistake::unknown(&at, both!("parameter", "参数"), extra, known);
+                // With one missing, it is that one under another name.
+                if !wanted.is_subset(&names) {
+                    return Err(mistake);
+                }
+                let params = recipe.params.join("`, `");
+                return Err(mistake.help(both!(
+                    "leave `{extra}` out: the recipe `{program}` takes `{params}`",
+                    "请去掉 `{extra}`：配方 `{program}` 的参数有 `{params}`"
+                )));
             }
             if let Some(missing) = wanted.difference(&names).next() {
                 let message =

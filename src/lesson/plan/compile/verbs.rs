@@ -3,7 +3,7 @@
 use super::{
     super::{
         super::{
-            duration::{parse_millis, parse_written},
+            duration::{parse_millis, parse_signed_millis, parse_written},
             error::{Mistake, Path},
             expr::{Template, split_words},
             model::Param,
@@ -17,7 +17,7 @@ use super::{
     Draft,
 };
 use crate::{
-    log::{Flock, Product, product::files},
+    log::{ANY, Flock, Product, product::files},
     text::both,
 };
 
@@ -94,8 +94,15 @@ impl Draft<'_> {
                 }
                 let from = self.templates(from, &path)?;
                 self.takes.push((from.clone(), path.clone()));
-                let within =
-                    within.as_ref().map(|within| self.duration(within, &path.key("within"))).transpose()?;
+                let within = within.as_ref().map(|within| {
+                    let path = path.key("within");
+                    // A negative duration means for ever.
+                    if parse_signed_millis(within).is_ok_and(|millis| millis < 0) {
+                        return self.template(within, &path);
+                    }
+                    self.duration(within, &path)
+                });
+                let within = within.transpose()?;
                 Ok(PlannedVerb::Take(TakePlan { from, within }))
             }
         }
@@ -194,7 +201,16 @@ impl Draft<'_> {
                 let channel = |word: &Template| word.is_literal().then(|| word.to_string());
                 self.listens_to.extend(words[1..].iter().map(channel));
             }
-            "PSUBSCRIBE" | "CLIENT" => self.listens_to.push(None),
+            "PSUBSCRIBE" => {
+                // `[abc]` and `\` are rare, and taken for any channel.
+                let channels = |word: &Template| {
+                    let pattern = word.to_string();
+                    (word.is_literal() && !pattern.contains(['[', '\\']))
+                        .then(|| pattern.replace(['*', '?'], &ANY.to_string()))
+                };
+                self.listens_to.extend(words[1..].iter().map(channels));
+            }
+            "CLIENT" => self.listens_to.push(None),
             _ => {}
         }
         if name == "SET" && words.len() > 3 {

@@ -14,7 +14,10 @@ use super::{
     Doubt,
     comparison::Literal,
 };
-use crate::{log::Product, text::both};
+use crate::{
+    log::Product,
+    text::{Text, both},
+};
 
 /// The kind of answer of an operation, as far as its command tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -435,6 +438,16 @@ fn of_numbered(left: &str, path: &str, right: &str) -> Option<Doubt> {
     })
 }
 
+/// What to compare a path with: with a whole one, if the author wrote the name of a sequential znode.
+fn whole_path(left: &str, value: &Literal<'_>) -> Text {
+    match value {
+        Literal::Text(name) if name.bytes().rev().take_while(u8::is_ascii_digit).count() >= 10 => {
+            both!("write the whole path: `{left} == '/…/{name}'`", "请写完整路径：`{left} == '/…/{name}'`")
+        }
+        _ => both!("such as `{left} is not none`", "例如 `{left} is not none`"),
+    }
+}
+
 pub(super) fn of_answer(
     left: &str,
     kind: Answer,
@@ -463,7 +476,7 @@ pub(super) fn of_answer(
                     "`{left}` answers the path of a znode, never {right}",
                     "`{left}` 的回复是 znode 的路径，不会是 {right}"
                 ),
-                both!("such as `{left} is not none`", "例如 `{left} is not none`"),
+                whole_path(left, value),
             ))
         }
         (Answer::Name, Literal::Text(path)) if path.contains('/') => Some(of_name(left, path, right)),

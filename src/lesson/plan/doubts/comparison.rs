@@ -373,6 +373,16 @@ fn of_number(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Do
     )
 }
 
+fn of_whole_list(left: &str, right: &str, item: &str) -> Doubt {
+    (
+        both!("`{left}` is a list, and never {right}", "`{left}` 是列表，不会是 {right}"),
+        both!(
+            "such as `{left}|length == 1`, `{left}[0] == {item}`, or `{item} in {left}`",
+            "例如 `{left}|length == 1`、`{left}[0] == {item}`，或者 `{item} in {left}`"
+        ),
+    )
+}
+
 fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     if let Some(doubt) = of_form(source) {
         return Some(doubt);
@@ -452,13 +462,13 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
         Literal::Number(_) | Literal::Text(_) | Literal::Flag
             if matches!(function, "replies" | "children") =>
         {
-            Some((
-                both!("`{left}` is a list, and never {right}", "`{left}` 是列表，不会是 {right}"),
-                both!(
-                    "such as `{left}|length == 1`, `{left}[0] == 'OK'`, or `'OK' in {left}`",
-                    "例如 `{left}|length == 1`、`{left}[0] == 'OK'`，或者 `'OK' in {left}`"
-                ),
-            ))
+            // Children are names, and never 'OK'.
+            let item = match value {
+                Literal::Text(_) => right,
+                _ if function == "children" => "'n-0000000000'",
+                _ => "'OK'",
+            };
+            Some(of_whole_list(left, right, item))
         }
         Literal::Number(_) if function == "value" => Some((
             both!(

@@ -140,9 +140,13 @@ pub(super) fn of_arguments(call: &Function) -> Option<Doubt> {
 pub(super) fn of_limit(statement: &Statement, name: &str) -> Option<Doubt> {
     let text = statement.to_string().to_ascii_uppercase();
     let limit = format!(" LIMIT {}", name.to_ascii_uppercase());
-    text.ends_with(&limit).then(|| {
+    let is_limit = text.split_once(&limit).is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with(' '));
+    is_limit.then(|| {
         (
-            both!("`LIMIT` takes a number, and `{name}` is none", "`LIMIT` 后面要写数字，`{name}` 不是数字"),
+            both!(
+                "`LIMIT` takes a whole number, and `{name}` is none",
+                "`LIMIT` 后面要写整数，`{name}` 不是整数"
+            ),
             both!("write `LIMIT 1`", "请写 `LIMIT 1`"),
         )
     })
