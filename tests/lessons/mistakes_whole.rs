@@ -67,6 +67,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("A.enter|suffix == 0", "A.enter == '/q/n-0'", "- that: A.enter == '/q/n-0'", "ends with ten digits, which the server appends, and is never '/q/n-0'", "末尾有服务器加上的十位序号，不会是 '/q/n-0'"),
         ("never: herd() > 1", "never: herd() > 5", "- never: herd() > 5", "is 3 at most: so many actors are there", "最多是 3：一共只有这么多参与者"),
         ("finish: W2", "finish: W3", "- finish: W3", "known here: W1, W2", "这里可用的有：W1, W2"),
+        ("children('/q')|length == 0", "children('/q')|length >= 0", "- children('/q')|length >= 0", "is never less than 0", "从不小于 0"),
     ]),
     (SESSION, &[
         ("owner('/lock') is none, within", "owner('/lock') == 'none', within", "- await: { that: owner('/lock') == 'none', within: 40s }", "is never the text 'none'", "不会是文字 'none'"),
@@ -379,6 +380,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("    expect: prevented\n", "    expect: prevented\n    replace: { car.leave: { redis: DECR places } }\n", "replace: { car.leave: { redis: DECR places } }", "did you mean `car.enter`?", "是不是 `car.enter`？"),
         ("    expect: prevented\n", "    expect: prevented\n    params: { plazes: 3 }\n", "params: { plazes: 3 }", "did you mean `places`?", "是不是 `places`？"),
         ("    lesson: { en: Nobody counted., zh: 没有人数数。 }\n", "", "title: { en: Whoever comes drives in, zh: 来了就进 }", "such as `lesson: { en: …, zh: … }`", "例如 `lesson: { en: …, zh: … }`"),
+        ("waited('C', 'park') >= 3000", "at('A.exit') < at('C.again') < 0", "- at('A.exit') < at('C.again') < 0", "`at('C.again')` is never less than 0", "`at('C.again')` 从不小于 0"),
     ]),
     (STANDBY, &[
         ("on: primary, until: reply", "on: master1, until: reply", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", on: master1, until: reply == 'OK', every: 1s, allow: [Lost] }", "known here: node1, node2, node3, primary", "这里可用的有：node1, node2, node3, primary"),
