@@ -80,6 +80,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "has one row at most", "最多只有一行"),
         ("FROM seat WHERE id = 1 FOR UPDATE", "FROM seat WHERE id = 2 FOR UPDATE", "- if: look is not none and look[0].free == 1", "no statement inserts the row", "没有语句插入过行"),
         ("never: sold > 1", "never: sold > 2", "- never: sold > 2", "is 2 at most: its programs count it no oftener", "最多是 2：这些程序最多只计这么多次"),
+        ("look is not none and look[0].free == 1", "look is none", "- if: look is none", "answers a list, empty where no row fits", "没有符合的行时是空列表"),
     ]),
     (ETCD, &[
         ("with: { id: 11 }", "with: { id: 10 }", "- grant: { etcd: \"grant ${ttl} ${id}\" }", "A has granted the lease 10 already, so B is answered LeaseExists", "租约 10 已由 A 申请，B 再申请会收到 LeaseExists"),
@@ -491,6 +492,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("B.second == '1213'", "B.second == 1213", "- B.second == 1213", "in quotes: `B.second == '1213'`", "加上引号：`B.second == '1213'`"),
         ("B.second == '1213'", "A.second == '1205'", "- A.second == '1205'", "let the operation `allow: [1205]`", "请在操作里写 `allow: [1205]`"),
         ("settings: { isolation: repeatable-read, lock_wait_timeout: 10s }", "settings: { isolation: repeatable-read, lock_wait_timeout: 10s, appendonly: always }", "settings: { isolation: repeatable-read, lock_wait_timeout: 10s, appendonly: always }", "leave it out, or choose another `lab`", "请去掉它，或者换一个 `lab`"),
+        ("B.second == '1213'", "B.second is none", "- B.second is none", "answers a list, empty where no row fits", "没有符合的行时是空列表"),
     ]),
     (GUARD, &[
         ("params: { ttl: 5, id: 0 }", "params: { ttl: 5s, id: 0 }", "- grant: { etcd: \"grant ${ttl} ${id}\" }", "write `${ttl // 1000}`", "请写 `${ttl // 1000}`"),
@@ -538,6 +540,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("shown: { variant: two, at: B.read }", "shown: { variant: two, at: B.sell }", "shown: { variant: two, at: B.sell }", "name a move as it stands there, or leave `at` out for its en", "请照剧情里的写法，或者省略 `at` 表示结尾"),
         ("    expect: prevented\n    fixes: two", "    expect: prevented\n    fixes: one", "fixes: one", "`fixes` stands in a variant with `expect: prevented` and nam", "`fixes` 写在 `expect: prevented` 的方案里，指向一个"),
         ("  - q: { en: Does flock", "  - question: { en: Does flock", "- question: { en: Does flock reach another machine?, zh: flock 能管到别的机器吗？ }", "there are `a`, `follow_up`, `from`, `q`, `shown`", "这里有 `a`, `follow_up`, `from`, `q`, `show"),
+        ("owner('m1/stock.lock') is none", "B.lock == 'EWOULDBLOCK' or B.lock is none", "- B.lock == 'EWOULDBLOCK' or B.lock is none", "it answers 'OK', or an error: `B.lock` is never `none`", "不会是 `none`"),
+        ("owner('m1/stock.lock') is none", "B.lock == none", "- B.lock == none", "it answers 'OK', or an error: `B.lock` is never `none`", "不会是 `none`"),
     ]),
 ];
 
