@@ -58,6 +58,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("30000]", "30s]", "- acquire: { script: take_and_note, keys: [\"{lock}:owner\", \"{lock}:count\"], args: [\"${token}\", 30s] }", "as a number, and", "把它当作数字交给"),
         ("GET {lock}:owner", "GET lock:owner", "- look: { redis: \"GET lock:owner\" }", "no command ever writes the key", "没有任何命令写过键"),
         ("if: acquire > 0", "if: acquire is not none", "- if: acquire is not none", "always answers a number", "总是返回数字"),
+        ("if: acquire > 0", "if: acquire > 'none'", "- if: acquire > 'none'", "`acquire` is a number and `'none'` a text", "`acquire` 是数字，`'none'` 是文字"),
     ]),
     (QUEUE, &[
         ("minutes: 4", "minutes: 4\nmetrics: [zk_server_state]", "metrics: [", "is a text and counts nothing", "不是计数器"),
@@ -68,6 +69,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("never: herd() > 1", "never: herd() > 5", "- never: herd() > 5", "is 3 at most: so many actors are there", "最多是 3：一共只有这么多参与者"),
         ("finish: W2", "finish: W3", "- finish: W3", "known here: W1, W2", "这里可用的有：W1, W2"),
         ("children('/q')|length == 0", "children('/q')|length >= 0", "- children('/q')|length >= 0", "is never less than 0", "从不小于 0"),
+        ("let: { ahead: list|before(mine) }", "let: { ahead: \"list|before(mine) if list|length > crowd|length else none\" }", "let: { ahead:", "`crowd` is a number, which has no length", "`crowd` 是数字，没有长度"),
     ]),
     (SESSION, &[
         ("owner('/lock') is none, within", "owner('/lock') == 'none', within", "- await: { that: owner('/lock') == 'none', within: 40s }", "is never the text 'none'", "不会是文字 'none'"),
