@@ -513,6 +513,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("put-if guard/${self} ${enter.create_revision} log ${self}", "putif guard/${self} ${enter.create_revision} log ${self}", "- write: { etcd: \"putif guard/${self} ${enter.create_revision} log ${self}\" }", "did you mean `put-if`?", "是不是 `put-if`？"),
         ("allow: [LeaseNotFound] }\n    - drops", "allow: [LeaseGone] }\n    - drops", "- leave: { etcd: \"revoke ${grant}\", allow: [LeaseGone] }", "such as KeyExists, LeaseNotFound, LeaseExists, Unavailable", "例如 KeyExists, LeaseNotFound, LeaseExists"),
         ("value('log') is none", "value('logs') is none", "- value('logs') is none", "did you mean `log`?", "是不是 `log`？"),
+        ("    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n      while: reply is not none", "    - let: { alive: true }\n    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n        - let: { alive: again == 'OK' }\n      while: alive", "- let: { alive: again == 'OK' }", "`again` answers a number, never 'OK'", "`again` 的回复是数字，不会是 'OK'"),
+        ("    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n      while: reply is not none", "    - let: { alive: true }\n    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n        - let: { alive: again > 'x' }\n      while: alive", "- let: { alive: again > 'x' }", "`again` is a number and `'x'` a text", "`again` 是数字，`'x'` 是文字"),
     ]),
     (ARCHIVE, &[
         ("mode: shared }\n    - look", "mode: share }\n    - look", "- holds: { lock: shelf, mode: share }", "did you mean `shared`?", "是不是 `shared`？"),
