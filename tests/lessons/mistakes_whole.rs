@@ -47,6 +47,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("script: release_if_owner, keys: [lock]", "script: release_if_owner, keys: [lock, fence]", "- release: { script: release_if_owner, keys: [lock, fence], args: [\"${token}\"] }", "has 2, and the script", "有 2 个，而脚本"),
         ("script: release_if_owner, keys: [lock]", "script: release_if_owner, keys: [lok]", "- release: { script: release_if_owner, keys: [lok], args: [\"${token}\"] }", "no command ever writes the key", "没有任何命令写过键"),
         ("until: reply == 'OK', every", "until: error, every", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: error, every: 500ms }", "here: no operation of this program has", "这个程序里没有操作写了"),
+        ("before('B.write', 'A.write') and A.number < B.number and value('store').hash.owner == 'A'", "value('store').hash.owner == 'nobody'", "- never: value('store').hash.owner == 'nobody'", "is so from the beginning", "一开始就成立"),
     ]),
     (PRINTER, &[
         ("RPUSH permits p1 p2", "SADD permits p1 p2", "- take: { redis: LPOP permits }", "the server answers WRONGTYPE", "服务器会回复 WRONGTYPE"),
@@ -384,6 +385,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("    expect: prevented\n", "    expect: prevented\n    params: { plazes: 3 }\n", "params: { plazes: 3 }", "did you mean `places`?", "是不是 `places`？"),
         ("    lesson: { en: Nobody counted., zh: 没有人数数。 }\n", "", "title: { en: Whoever comes drives in, zh: 来了就进 }", "such as `lesson: { en: …, zh: … }`", "例如 `lesson: { en: …, zh: … }`"),
         ("waited('C', 'park') >= 3000", "at('A.exit') < at('C.again') < 0", "- at('A.exit') < at('C.again') < 0", "`at('C.again')` is never less than 0", "`at('C.again')` 从不小于 0"),
+        ("never: value('places')|int < 0", "never: value('places')|int >= 0", "- never: value('places')|int >= 0", "is so from the beginning", "一开始就成立"),
     ]),
     (STANDBY, &[
         ("on: primary, until: reply", "on: master1, until: reply", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", on: master1, until: reply == 'OK', every: 1s, allow: [Lost] }", "known here: node1, node2, node3, primary", "这里可用的有：node1, node2, node3, primary"),
