@@ -48,6 +48,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("script: release_if_owner, keys: [lock]", "script: release_if_owner, keys: [lock, fence]", "- release: { script: release_if_owner, keys: [lock, fence], args: [\"${token}\"] }", "has 2, and the script", "有 2 个，而脚本"),
         ("script: release_if_owner, keys: [lock]", "script: release_if_owner, keys: [lok]", "- release: { script: release_if_owner, keys: [lok], args: [\"${token}\"] }", "no command ever writes the key", "没有任何命令写过键"),
         ("until: reply == 'OK', every", "until: error, every", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: error, every: 500ms }", "here: no operation of this program has", "这个程序里没有操作写了"),
+        ("before('B.write', 'A.write') and A.number < B.number and value('store').hash.owner == 'A'", "value('store').hash.owner == 'nobody'", "- never: value('store').hash.owner == 'nobody'", "is so from the beginning", "一开始就成立"),
     ]),
     (PRINTER, &[
         ("redis: SUBSCRIBE freed", "redis: PSUBSCRIBE lost*", "from: freed", "this program never subscribes to `freed`", "从没订阅过 `freed`"),
@@ -62,6 +63,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("30000]", "30s]", "- acquire: { script: take_and_note, keys: [\"{lock}:owner\", \"{lock}:count\"], args: [\"${token}\", 30s] }", "as a number, and", "把它当作数字交给"),
         ("GET {lock}:owner", "GET lock:owner", "- look: { redis: \"GET lock:owner\" }", "no command ever writes the key", "没有任何命令写过键"),
         ("if: acquire > 0", "if: acquire is not none", "- if: acquire is not none", "always answers a number", "总是返回数字"),
+        ("if: acquire > 0", "if: acquire > 'none'", "- if: acquire > 'none'", "`acquire` is a number and `'none'` a text", "`acquire` 是数字，`'none'` 是文字"),
     ]),
     (QUEUE, &[
         ("A.enter|suffix == 0", "A.enter == 'n-0000000000'", "- that: A.enter == 'n-0000000000'", "write the whole path: `A.enter == '/…/n-0000000000'`", "请写完整路径"),
@@ -73,6 +75,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("A.enter|suffix == 0", "A.enter == '/q/n-0'", "- that: A.enter == '/q/n-0'", "ends with ten digits, which the server appends, and is never '/q/n-0'", "末尾有服务器加上的十位序号，不会是 '/q/n-0'"),
         ("never: herd() > 1", "never: herd() > 5", "- never: herd() > 5", "is 3 at most: so many actors are there", "最多是 3：一共只有这么多参与者"),
         ("finish: W2", "finish: W3", "- finish: W3", "known here: W1, W2", "这里可用的有：W1, W2"),
+        ("children('/q')|length == 0", "children('/q')|length >= 0", "- children('/q')|length >= 0", "is never less than 0", "从不小于 0"),
+        ("let: { ahead: list|before(mine) }", "let: { ahead: \"list|before(mine) if list|length > crowd|length else none\" }", "let: { ahead:", "`crowd` is a number, which has no length", "`crowd` 是数字，没有长度"),
     ]),
     (SESSION, &[
         ("owner('/lock') is none, within", "owner('/lock') == 'none', within", "- await: { that: owner('/lock') == 'none', within: 40s }", "is never the text 'none'", "不会是文字 'none'"),
@@ -86,6 +90,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "has one row at most", "最多只有一行"),
         ("FROM seat WHERE id = 1 FOR UPDATE", "FROM seat WHERE id = 2 FOR UPDATE", "- if: look is not none and look[0].free == 1", "no statement inserts the row", "没有语句插入过行"),
         ("never: sold > 1", "never: sold > 2", "- never: sold > 2", "is 2 at most: its programs count it no oftener", "最多是 2：这些程序最多只计这么多次"),
+        ("look is not none and look[0].free == 1", "look is none", "- if: look is none", "answers a list, empty where no row fits", "没有符合的行时是空列表"),
     ]),
     (ETCD, &[
         ("watch ${before.key} ${before.revision}", "watch ${before.key} ${gone.revision}", "- gone: {", "it is the reply of this very operation", "它正是这个操作的回复"),
@@ -390,6 +395,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("    expect: prevented\n", "    expect: prevented\n    replace: { car.leave: { redis: DECR places } }\n", "replace: { car.leave: { redis: DECR places } }", "did you mean `car.enter`?", "是不是 `car.enter`？"),
         ("    expect: prevented\n", "    expect: prevented\n    params: { plazes: 3 }\n", "params: { plazes: 3 }", "did you mean `places`?", "是不是 `places`？"),
         ("    lesson: { en: Nobody counted., zh: 没有人数数。 }\n", "", "title: { en: Whoever comes drives in, zh: 来了就进 }", "such as `lesson: { en: …, zh: … }`", "例如 `lesson: { en: …, zh: … }`"),
+        ("waited('C', 'park') >= 3000", "at('A.exit') < at('C.again') < 0", "- at('A.exit') < at('C.again') < 0", "`at('C.again')` is never less than 0", "`at('C.again')` 从不小于 0"),
+        ("never: value('places')|int < 0", "never: value('places')|int >= 0", "- never: value('places')|int >= 0", "is so from the beginning", "一开始就成立"),
     ]),
     (STANDBY, &[
         ("on: primary, until: reply", "on: master1, until: reply", "- acquire: { redis: \"SET lock ${token} NX PX ${lease}\", on: master1, until: reply == 'OK', every: 1s, allow: [Lost] }", "known here: node1, node2, node3, primary", "这里可用的有：node1, node2, node3, primary"),
@@ -500,6 +507,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("B.second == '1213'", "B.second == 1213", "- B.second == 1213", "in quotes: `B.second == '1213'`", "加上引号：`B.second == '1213'`"),
         ("B.second == '1213'", "A.second == '1205'", "- A.second == '1205'", "let the operation `allow: [1205]`", "请在操作里写 `allow: [1205]`"),
         ("settings: { isolation: repeatable-read, lock_wait_timeout: 10s }", "settings: { isolation: repeatable-read, lock_wait_timeout: 10s, appendonly: always }", "settings: { isolation: repeatable-read, lock_wait_timeout: 10s, appendonly: always }", "leave it out, or choose another `lab`", "请去掉它，或者换一个 `lab`"),
+        ("B.second == '1213'", "B.second is none", "- B.second is none", "answers a list, empty where no row fits", "没有符合的行时是空列表"),
     ]),
     (GUARD, &[
         ("params: { ttl: 5, id: 0 }", "params: { ttl: 5s, id: 0 }", "- grant: { etcd: \"grant ${ttl} ${id}\" }", "write `${ttl // 1000}`", "请写 `${ttl // 1000}`"),
@@ -518,6 +526,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("put-if guard/${self} ${enter.create_revision} log ${self}", "putif guard/${self} ${enter.create_revision} log ${self}", "- write: { etcd: \"putif guard/${self} ${enter.create_revision} log ${self}\" }", "did you mean `put-if`?", "是不是 `put-if`？"),
         ("allow: [LeaseNotFound] }\n    - drops", "allow: [LeaseGone] }\n    - drops", "- leave: { etcd: \"revoke ${grant}\", allow: [LeaseGone] }", "such as KeyExists, LeaseNotFound, LeaseExists, Unavailable", "例如 KeyExists, LeaseNotFound, LeaseExists"),
         ("value('log') is none", "value('logs') is none", "- value('logs') is none", "did you mean `log`?", "是不是 `log`？"),
+        ("    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n      while: reply is not none", "    - let: { alive: true }\n    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n        - let: { alive: again == 'OK' }\n      while: alive", "- let: { alive: again == 'OK' }", "`again` answers a number, never 'OK'", "`again` 的回复是数字，不会是 'OK'"),
+        ("    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n      while: reply is not none", "    - let: { alive: true }\n    - repeat:\n        - wait: 2s\n        - again: { etcd: \"keepalive ${id}\", allow: [LeaseNotFound] }\n        - let: { alive: again > 'x' }\n      while: alive", "- let: { alive: again > 'x' }", "`again` is a number and `'x'` a text", "`again` 是数字，`'x'` 是文字"),
     ]),
     (ARCHIVE, &[
         ("mode: shared }\n    - look", "mode: share }\n    - look", "- holds: { lock: shelf, mode: share }", "did you mean `shared`?", "是不是 `shared`？"),
@@ -547,6 +557,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("shown: { variant: two, at: B.read }", "shown: { variant: two, at: B.sell }", "shown: { variant: two, at: B.sell }", "name a move as it stands there, or leave `at` out for its en", "请照剧情里的写法，或者省略 `at` 表示结尾"),
         ("    expect: prevented\n    fixes: two", "    expect: prevented\n    fixes: one", "fixes: one", "`fixes` stands in a variant with `expect: prevented` and nam", "`fixes` 写在 `expect: prevented` 的方案里，指向一个"),
         ("  - q: { en: Does flock", "  - question: { en: Does flock", "- question: { en: Does flock reach another machine?, zh: flock 能管到别的机器吗？ }", "there are `a`, `follow_up`, `from`, `q`, `shown`", "这里有 `a`, `follow_up`, `from`, `q`, `show"),
+        ("owner('m1/stock.lock') is none", "B.lock == 'EWOULDBLOCK' or B.lock is none", "- B.lock == 'EWOULDBLOCK' or B.lock is none", "it answers 'OK', or an error: `B.lock` is never `none`", "不会是 `none`"),
+        ("owner('m1/stock.lock') is none", "B.lock == none", "- B.lock == none", "it answers 'OK', or an error: `B.lock` is never `none`", "不会是 `none`"),
     ]),
 ];
 

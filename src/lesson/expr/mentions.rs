@@ -129,12 +129,22 @@ pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// The operands of `and` and `or` outside brackets; the whole expression if it has neither.
+/// The operands of `and` and `or` outside brackets, of a chain `a < b < c` each pair; the whole expression if it has
+/// neither.
 pub(crate) fn joined(source: &str) -> Vec<&str> {
     let Ok(tokens) = tokens(source) else { return vec![source] };
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
+    // Where the right side of the comparison before begins.
+    let mut right = None;
     for (kind, word) in tokens {
         match (kind, word) {
+            (Kind::Sign, "==" | "!=" | "<=" | ">=" | "<" | ">") if depth == 0 => {
+                let at = word.as_ptr().addr() - source.as_ptr().addr();
+                if let Some(right) = right.replace(at + word.len()) {
+                    parts.push(source[from..at].trim());
+                    from = right;
+                }
+            }
             (Kind::Sign, "(" | "[" | "{") => depth += 1,
             (Kind::Sign, ")" | "]" | "}") => depth -= 1,
             (Kind::Name, "if") if depth == 0 => return vec![source],
@@ -143,6 +153,7 @@ pub(crate) fn joined(source: &str) -> Vec<&str> {
                 let at = word.as_ptr().addr() - source.as_ptr().addr();
                 parts.push(source[from..at].trim());
                 from = at + word.len();
+                right = None;
             }
             _ => {}
         }
@@ -266,6 +277,7 @@ mod tests {
     fn operands_of_and_and_or_are_split_outside_brackets_and_quotes() {
         assert_eq!(joined("a == 1 and (b or c) or d == ' or '"), ["a == 1", "(b or c)", "d == ' or '"]);
         assert_eq!(joined("sold == 10"), ["sold == 10"]);
+        assert_eq!(joined("0 < a <= b == c and d < e"), ["0 < a", "a <= b", "b == c", "d < e"]);
         assert_eq!(joined("a if b and c else d"), ["a if b and c else d"]);
     }
 }

@@ -361,10 +361,11 @@ impl Program {
         (!is_set && texts.all(|other| other.as_ref() == Some(&first))).then_some(first)
     }
 
-    /// The doubt about a test whether an operation's answer is nil, if the operation always answers.
+    /// The doubt about a claim that an operation's answer is nil, if the operation always answers. In claims an error
+    /// is its code.
     pub(crate) fn nil_doubt(&self, label: &str, name: &str) -> Option<Doubt> {
         let mut named = self.operations().filter(|operation| operation.label == label);
-        let operation = named.next().filter(|operation| operation.allow.iter().all(|code| code == "Lost"))?;
+        let operation = named.next()?;
         Answer::nil_doubt(&operation.verb, name).filter(|_| named.next().is_none())
     }
 

@@ -266,6 +266,7 @@ impl Draft<'_> {
                 for (name, source) in values {
                     names::check(name, Named::Value, &path.key("let").key(name))?;
                     self.doubt_quoted(source, &path.key("let").key(name));
+                    self.doubt_comparison(source, None, &path.key("let").key(name));
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
                     self.constants.changes(name);

@@ -180,6 +180,15 @@ impl Answer {
         if let PlannedVerb::Call(call) = verb {
             return of_call(call, name);
         }
+        if matches!(verb, PlannedVerb::Local { .. } | PlannedVerb::Flock { .. }) {
+            return Some((
+                both!(
+                    "it answers 'OK', or an error: `{name}` is never `none`",
+                    "它回复 'OK'，不然就是报错：`{name}` 不会是 `none`"
+                ),
+                both!("such as `{name} == 'OK'`", "例如 `{name} == 'OK'`"),
+            ));
+        }
         let PlannedVerb::Redis(words) = verb else { return None };
         let command = words[0].to_string().to_ascii_uppercase();
         if Self::is_never_nil(&command) {
@@ -261,6 +270,13 @@ fn of_call(call: &PlannedCall, name: &str) -> Option<Doubt> {
                 both!("such as `{name} == 0`", "例如 `{name} == 0`"),
             ))
         }
+        (Product::Mariadb, _) if matches!(first.as_str(), "SELECT" | "WITH") => Some((
+            both!(
+                "`{first}` answers a list, empty where no row fits: `{name}` is never `none`",
+                "`{first}` 回复列表，没有符合的行时是空列表：`{name}` 不会是 `none`"
+            ),
+            both!("such as `{name}|length == 0`", "例如 `{name}|length == 0`"),
+        )),
         (Product::Zookeeper, verb @ ("create" | "delete" | "set" | "ls" | "multi"))
         | (Product::Etcd, verb @ ("grant" | "put" | "create" | "ls" | "delete" | "revoke")) => Some((
             both!(

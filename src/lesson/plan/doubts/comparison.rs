@@ -416,6 +416,12 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     if let Some(doubt) = of_attribute(left, operator, &value, right) {
         return Some(doubt);
     }
+    if let Literal::Number(number) = value
+        && is_length(left)
+        && never_or_always(operator, number)
+    {
+        return Some(of_less(left));
+    }
     if let Some(kind) = answer(left) {
         return of_answer(left, kind, equal, &value, right);
     }
@@ -450,12 +456,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
                 both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
             ))
         }
-        Literal::Number(number) if counts => never_or_always(operator, number).then(|| {
-            (
-                both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
-                both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-            )
-        }),
+        Literal::Number(number) if counts => never_or_always(operator, number).then(|| of_less(left)),
         Literal::Text(_) | Literal::Flag if counts || function == "pttl" => {
             Some(of_number(left, operator, &value, right))
         }
@@ -623,6 +624,22 @@ fn event(word: &str) -> Option<&'static str> {
     let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.strip_prefix("Session").or_else(|| plain.strip_prefix("Connection")).unwrap_or(&plain);
     EVENTS.into_iter().find(|event| event.eq_ignore_ascii_case(plain) && *event != word)
+}
+
+/// Whether an expression is the length of something, and nothing is computed with it.
+fn is_length(source: &str) -> bool {
+    let Ok(tokens) = tokens(source) else { return false };
+    let computes = ["+", "-", "*", "/", "//", "%", "**", "~"];
+    matches!(tokens[..], [.., (Kind::Sign, "|"), (Kind::Name, "length" | "count")])
+        && !tokens.iter().any(|(kind, word)| *kind == Kind::Sign && computes.contains(word))
+}
+
+/// The doubt about a count that is compared with something below 0.
+fn of_less(left: &str) -> Doubt {
+    (
+        both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
+        both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+    )
 }
 
 /// Whether comparing a count with this number has the same result for every count.

@@ -89,20 +89,44 @@ impl Kind {
     }
 }
 
-/// The doubt about a comparison of two values of different kinds. `name` gives the kind of a name such as `lease` or
-/// `A.look`.
+/// The doubt about a comparison of two values of different kinds, or about the length of a number. `name` gives the kind
+/// of a name such as `lease` or `A.look`.
 pub(crate) fn kind_doubt(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<Doubt> {
+    length_doubt(source, &name).or_else(|| comparison_doubt(source, &name))
+}
+
+fn length_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Doubt> {
+    let words = tokens(source).ok()?;
+    let measured = words.windows(3).find_map(|words| match *words {
+        [(Token::Name, word), (Token::Sign, "|"), (Token::Name, "length" | "count")] => {
+            // Tokens are slices of the source, so the difference of addresses is the offset.
+            let end = word.as_ptr().addr() - source.as_ptr().addr() + word.len();
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+            let path = source[..end].rsplit(|c| !is_part(c)).next()?;
+            let is_filter = source[..end - path.len()].trim_end().ends_with('|');
+            (!is_filter && name(path) == Some(Kind::Number)).then_some(path)
+        }
+        _ => None,
+    })?;
+    Some((
+        both!("`{measured}` is a number, which has no length", "`{measured}` 是数字，没有长度"),
+        both!("ask for the number itself: `{measured}`", "请直接用这个数字：`{measured}`"),
+    ))
+}
+
+fn comparison_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
         // A reply may also be an error code, which is a text.
         let is_plain = |side: &str| side.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
-        if [(left, right), (right, left)]
-            .into_iter()
-            .any(|(side, other)| literal(side).is_some() && is_plain(other))
+        if matches!(operator, "==" | "!=")
+            && [(left, right), (right, left)]
+                .into_iter()
+                .any(|(side, other)| literal(side).is_some() && is_plain(other))
         {
             return None;
         }
-        let kinds = (kind(left, &name)?, kind(right, &name)?);
+        let kinds = (kind(left, name)?, kind(right, name)?);
         if !kinds.0.is_other_than(kinds.1) {
             return None;
         }
@@ -116,6 +140,10 @@ pub(crate) fn kind_doubt(source: &str, name: impl Fn(&str) -> Option<Kind>) -> O
         let number_of =
             |text: &str| both!("`{text}|int` is the number of a text", "`{text}|int` 是文字的数值");
         let help = match kinds {
+            (Kind::Number, Kind::Text) if literal(right).is_some() && is_plain(left) => both!(
+                "a number or a name stands without quotes: `{left} {operator} 1`",
+                "数字和名字不加引号：`{left} {operator} 1`"
+            ),
             (Kind::Number, Kind::Text | Kind::Content) => number_of(right),
             (Kind::Text | Kind::Content, Kind::Number) => number_of(left),
             (Kind::List, _) => both!(
@@ -257,6 +285,10 @@ mod tests {
             ("value('a') == A.look", false),
             ("look == rows", true),
             ("look == other", false),
+            ("A.number > 'size'", true),
+            ("A.number == 'ERR'", false),
+            ("rows|length > A.number|length", true),
+            ("rows|length > 'a'|length or x|lease|length", false),
         ] {
             assert_eq!(kind_doubt(source, name).is_some(), is_wrong, "{source}");
         }

@@ -2,6 +2,7 @@
 //! number, or constants with each other. A run accepts them, but `check` refuses them, because they prove nothing.
 
 mod answer;
+mod beginning;
 mod comparison;
 mod contradiction;
 pub(crate) mod items;
@@ -14,6 +15,7 @@ mod there;
 
 use self::{
     answer::of_answer,
+    beginning::check_beginning,
     contradiction::contradictory,
     reach::{figure, of_most},
     scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
@@ -32,7 +34,7 @@ use super::{
         LabKind,
         error::{Mistake, Path},
         expr::{
-            Expr, Mentions,
+            Mentions,
             mentions::{joined, split_comparison},
         },
         invariant::{Invariant, Never},
@@ -150,27 +152,6 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
         Some((at, (message, help))) => Err(Mistake::new(&at, message).help(help)),
         None => Ok(()),
     }
-}
-
-/// Reports an invariant that is already broken at the beginning, when all counters are 0.
-fn check_beginning(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
-    let mut scope = scenario.scope.clone();
-    for counter in &scenario.counters {
-        scope.set(counter, 0.into());
-    }
-    let Ok(expr) = Expr::parse(source) else { return Ok(()) };
-    let known = expr.names().iter().all(|name| scope.get(name).is_some());
-    if !known || !expr.eval(scope.value()).is_ok_and(|value| value.is_true()) {
-        return Ok(());
-    }
-    let message = both!(
-        "`{source}` is so from the beginning, before anything has happened",
-        "`{source}` 一开始就成立，那时还什么都没发生"
-    );
-    Err(Mistake::new(at, message).help(both!(
-        "an invariant says what must never be so, such as `sold > stock`",
-        "不变式写的是绝不能出现的情况，例如 `sold > stock`"
-    )))
 }
 
 /// The mistake of a duplicate in a list.

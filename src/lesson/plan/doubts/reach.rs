@@ -16,7 +16,7 @@ use super::{
             model::Claim,
         },
         Act, ActorPlan, PlannedVerb, Scenario,
-        program::Instruction,
+        program::{Instruction, Program},
     },
     Doubt,
     comparison::{Literal, literal, unallowed},
@@ -101,7 +101,11 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_crash(part, scenario))
             .or_else(|| of_reply(part, scenario))
     };
-    let found: Vec<Option<Doubt>> = joined(source).into_iter().map(doubt).collect();
+    let parts = joined(source);
+    let found: Vec<Option<Doubt>> = parts.iter().map(|part| doubt(part)).collect();
+    if let Some((message, help)) = parts.iter().find_map(|part| of_nil(part, scenario)) {
+        return Err(Mistake::new(at, message).help(help));
+    }
     // Of parts joined by `or`, all have to be doubtful.
     if source.contains(" or ") && found.iter().any(Option::is_none) {
         return Ok(());
@@ -297,22 +301,26 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
     })
 }
 
-/// The doubt about a reply that an operation never has: nil for a command that always answers, or an error that would
-/// end the run.
+/// The program of a reply such as `A.release`, and the label.
+fn operation<'s, 'n>(name: &'n str, scenario: &'s Scenario) -> Option<(&'s Program, &'n str)> {
+    let (who, label) = name.trim().rsplit_once('.')?;
+    let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
+    Some((&plan.program, label))
+}
+
+/// The doubt about a reply that is nil, of a command that always answers.
+fn of_nil(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let name = source.strip_suffix(" is none").or_else(|| source.strip_suffix(" == none"))?;
+    let (program, label) = operation(name, scenario)?;
+    program.nil_doubt(label, name)
+}
+
+/// The doubt about an error that would end the run.
 fn of_reply(source: &str, scenario: &Scenario) -> Option<Doubt> {
-    let program = |name: &str| {
-        let (who, label) = name.trim().rsplit_once('.')?;
-        let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
-        Some((&plan.program, label.to_owned()))
-    };
-    if let Some(name) = source.strip_suffix(" is none") {
-        let (program, label) = program(name)?;
-        return program.nil_doubt(&label, name);
-    }
     let (left, "==", right) = split_comparison(source)? else { return None };
     let Literal::Text(code) = literal(right)? else { return None };
-    let (program, label) = program(left)?;
-    unallowed(program, &label, code)
+    let (program, label) = operation(left, scenario)?;
+    unallowed(program, label, code)
 }
 
 /// The doubt about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
