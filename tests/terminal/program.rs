@@ -399,6 +399,13 @@ fn after_sigkill_no_process_is_left_and_the_next_start_clears_the_files() {
     let mut terminal = open(&place, "oversell");
     assert_ne!(place.left_behind(), left);
     assert_eq!(place.left_behind().len(), 1, "the next start's own, {:?}", place.left_behind());
+    // The killed program left the terminal on its alternate screen, and the shell wrote there. As tmux and xterm do, it
+    // ignores being switched there again.
+    let mut alternate_screen = vt100::Parser::new(40, 120, 0);
+    alternate_screen.process(b"\x1b[1;60H$ lockstep play oversell\x1b[5;50Htyped before");
+    alternate_screen.process(String::from_utf8_lossy(&terminal.raw()).replace("\x1b[?1049h", "").as_bytes());
+    let contents = alternate_screen.screen().contents();
+    assert!(!contents.contains("$ lockstep") && !contents.contains("typed before"), "{contents}");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
     place.assert_nothing_left();

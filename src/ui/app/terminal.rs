@@ -19,7 +19,7 @@ use std::{
 use crossterm::{
     event::{DisableMouseCapture, EnableMouseCapture, Event},
     execute,
-    terminal::{EndSynchronizedUpdate, EnterAlternateScreen},
+    terminal::{Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen},
 };
 use futures::Stream;
 use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, layout::Rect};
@@ -44,7 +44,8 @@ impl TerminalGuard {
         // are drawn through `Synchronized`, which limits the size.
         let viewport = Viewport::Fixed(Rect::new(0, 0, 1, 1));
         drop(ratatui::try_init_with_options(TerminalOptions { viewport })?);
-        execute!(io::stdout(), EnterAlternateScreen)?;
+        // A program that was killed may have left the terminal on its alternate screen, where entering clears nothing.
+        execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All))?;
         let hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             // A panic in the server of the class's pages does not end the lesson, so the screen stays.
