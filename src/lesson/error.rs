@@ -23,6 +23,10 @@ impl Path {
         Self::default()
     }
 
+    pub fn of_variant(name: &str) -> Self {
+        Self::root().key("variants").key(name)
+    }
+
     pub fn key(&self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }

@@ -122,6 +122,23 @@ impl Lesson {
     pub fn lab_of(&self, variant: &Variant) -> LabKind {
         variant.lab.unwrap_or(self.lab)
     }
+
+    /// The clients of the lesson, and those that variants have instead, with their paths.
+    pub(crate) fn all_clients(&self) -> impl Iterator<Item = (&IndexMap<String, Client>, Path)> {
+        let own = self.variants.iter().filter_map(|(name, variant)| {
+            Some((variant.clients.as_ref()?, Path::of_variant(name).key("clients")))
+        });
+        std::iter::once((&self.clients, Path::root().key("clients"))).chain(own)
+    }
+
+    /// The programs of the lesson, and those that variants add or replace, with their paths.
+    pub(crate) fn all_programs(&self) -> impl Iterator<Item = (&IndexMap<String, Vec<Step>>, Path)> {
+        let own = self
+            .variants
+            .iter()
+            .map(|(name, variant)| (&variant.programs, Path::of_variant(name).key("programs")));
+        std::iter::once((&self.programs, Path::root().key("programs"))).chain(own)
+    }
 }
 
 /// Parameters by name. A value such as `3s` or `200ms` is a duration and counts in milliseconds.

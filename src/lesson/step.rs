@@ -10,7 +10,10 @@ use serde::{
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::{error::custom, story::OneOrMany};
+use super::{
+    error::{Path, custom},
+    story::OneOrMany,
+};
 use crate::{
     log::{Belief, Product},
     text::{Text, both},
@@ -49,6 +52,36 @@ pub enum Step {
     },
     /// `- stop`: the program ends here.
     Stop,
+}
+
+impl Step {
+    /// All of these steps, those inside `if` and `repeat` included, in the order of the text.
+    pub(crate) fn each(steps: &[Self]) -> impl Iterator<Item = &Self> {
+        Self::each_at(steps, &Path::root()).map(|(step, _)| step)
+    }
+
+    /// The same, each with its path. `at` is that of the list.
+    pub(crate) fn each_at<'s>(
+        steps: &'s [Self],
+        at: &Path,
+    ) -> impl Iterator<Item = (&'s Self, Path)> + use<'s> {
+        let listed = |steps: &'s [Self], at: Path| {
+            steps.iter().enumerate().rev().map(move |(n, step)| (step, at.index(n)))
+        };
+        let mut open: Vec<_> = listed(steps, at.clone()).collect();
+        std::iter::from_fn(move || {
+            let (step, at) = open.pop()?;
+            match step {
+                Self::If { then, otherwise, .. } => {
+                    open.extend(listed(otherwise, at.key("else")));
+                    open.extend(listed(then, at.key("then")));
+                }
+                Self::Repeat { steps, .. } => open.extend(listed(steps, at.key("repeat"))),
+                _ => {}
+            }
+            Some((step, at))
+        })
+    }
 }
 
 /// The bound of a `repeat` with `while` that gives no `at_most`.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     Loaded,
-    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    error::{ALIKE, Mistake, did_you_mean, nearest},
     library::carried_file,
 };
 use crate::{
@@ -59,8 +59,7 @@ impl Loaded {
 
     /// The commands of the lesson's clients, in all variants.
     pub fn commands(&self) -> Vec<&[String]> {
-        let own = self.lesson.variants.values().filter_map(|variant| variant.clients.as_ref());
-        let clients = std::iter::once(&self.lesson.clients).chain(own).flat_map(|clients| clients.values());
+        let clients = self.lesson.all_clients().flat_map(|(clients, _)| clients.values());
         let mut commands: Vec<&[String]> = Vec::new();
         for client in clients.filter(|client| !client.exec.is_empty()) {
             if !commands.contains(&client.exec.as_slice()) {
@@ -75,12 +74,8 @@ impl Loaded {
         if self.carried || !FilePath::new(&self.source.file).is_file() {
             return Ok(());
         }
-        let root = Path::root();
-        let own = self.lesson.variants.iter().filter_map(|(name, variant)| {
-            Some((variant.clients.as_ref()?, root.key("variants").key(name).key("clients")))
-        });
         let directory = self.directory();
-        for (clients, path) in std::iter::once((&self.lesson.clients, root.key("clients"))).chain(own) {
+        for (clients, path) in self.lesson.all_clients() {
             for (name, client) in clients {
                 let is_script = |word: &str| {
                     let extension = FilePath::new(word).extension().and_then(|extension| extension.to_str());

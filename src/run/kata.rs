@@ -168,7 +168,9 @@ fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
     let programs = holes.filter_map(|name| Some((name, answered.lesson.programs.get(name)?)));
     let mut paths = programs.map(|(name, steps)| {
         let path = Path::root().key("programs").key(name);
-        (path_of(label, steps, &path), path)
+        let is_it = |step: &Step| matches!(step, Step::Operation { label: known, .. } if known == label);
+        let found = Step::each_at(steps, &path).find(|(step, _)| is_it(step));
+        (found.map(|(_, path)| path.key(label)), path)
     });
     let first = paths.next();
     let named = first.iter().cloned().chain(paths).find_map(|(named, _)| named);
@@ -179,20 +181,6 @@ fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
         "请改用一条命令，或者用脚本一步完成：写在 `scripts:` 下，用 `{{ script: 名字, keys: [键] }}` 调用；时间作为参数传给脚本：`args: [\"${{now}}\"]`"
     ));
     RunError::Lesson(answered.source.place(&mistake))
-}
-
-/// The path of the operation with this label among steps.
-fn path_of(label: &str, steps: &[Step], path: &Path) -> Option<Path> {
-    steps.iter().enumerate().find_map(|(n, step)| {
-        let path = path.index(n);
-        match step {
-            Step::Operation { label: known, .. } => (known == label).then(|| path.key(label)),
-            Step::If { then, otherwise, .. } => path_of(label, then, &path.key("then"))
-                .or_else(|| path_of(label, otherwise, &path.key("else"))),
-            Step::Repeat { steps, .. } => path_of(label, steps, &path.key("repeat")),
-            _ => None,
-        }
-    })
 }
 
 /// What is wrong with the answer, according to the findings of a round, or `None` if nothing is.

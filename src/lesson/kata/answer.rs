@@ -79,33 +79,11 @@ impl Loaded {
 }
 
 fn set_by(steps: &[Step], names: &mut BTreeSet<String>) {
-    for step in steps {
+    for step in Step::each(steps) {
         match step {
             Step::Operation { label, .. } => drop(names.insert(label.clone())),
             Step::Let { values } => names.extend(values.keys().cloned()),
-            Step::If { then, otherwise, .. } => {
-                set_by(then, names);
-                set_by(otherwise, names);
-            }
-            Step::Repeat { steps, number, .. } => {
-                names.extend(number.clone());
-                set_by(steps, names);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Collects the expressions that `let` assigns to a name.
-fn values_of<'s>(name: &str, steps: &'s [Step], values: &mut Vec<&'s str>) {
-    for step in steps {
-        match step {
-            Step::Let { values: set } => values.extend(set.get(name).map(String::as_str)),
-            Step::If { then, otherwise, .. } => {
-                values_of(name, then, values);
-                values_of(name, otherwise, values);
-            }
-            Step::Repeat { steps, .. } => values_of(name, steps, values),
+            Step::Repeat { number, .. } => names.extend(number.clone()),
             _ => {}
         }
     }
@@ -297,11 +275,11 @@ impl AnswerChecker<'_> {
     /// `none` or to an empty text.
     fn is_set_to_keys(&self, key: &str) -> bool {
         let name = key.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-        let mut values = Vec::new();
-        if let Some(name) = name {
-            values_of(name.trim(), self.steps, &mut values);
-        }
-        let begins = values.into_iter().filter(|value| *value != "none").map(beginning);
+        let values = Step::each(self.steps).filter_map(|step| match step {
+            Step::Let { values } => values.get(name?.trim()),
+            _ => None,
+        });
+        let begins = values.filter(|value| *value != "none").map(|value| beginning(value));
         let mut begins = begins.filter(|begin| begin.as_deref() != Some("")).peekable();
         begins.peek().is_some() && begins.all(|begin| begin.is_some_and(|begin| self.is_key(&begin)))
     }

@@ -212,13 +212,8 @@ impl Loaded {
             return Err(self.source.place(&Mistake::new(&path, message).help(help)));
         }
         self.check_uses(kata).map_err(|mistake| self.source.place(&mistake))?;
-        let programs = || {
-            self.lesson
-                .programs
-                .values()
-                .chain(self.lesson.variants.values().flat_map(|variant| variant.programs.values()))
-        };
-        let is_used = |name: &String| programs().any(|steps| uses(steps).contains(&name.as_str()));
+        let programs = || self.lesson.all_programs().flat_map(|(programs, _)| programs.values());
+        let is_used = |name: &String| programs().any(|steps| uses(steps).any(|used| used == name));
         if let Some(name) = kata.programs.keys().find(|name| !is_used(name)) {
             let message = both!("no program uses `{name}`", "没有程序用到 `{name}`");
             let mistake = Mistake::new(&at.key("programs").key(name), message);

@@ -18,29 +18,21 @@ use crate::{
 /// The counters of a lesson: those of the actors, and those that programs of other variants count.
 pub(crate) fn of(loaded: &Loaded, actors: &[ActorPlan]) -> BTreeSet<String> {
     let lesson = &loaded.lesson;
-    let own = lesson.variants.values().flat_map(|variant| variant.programs.values());
     let mut counters = actors.iter().flat_map(|plan| plan.program.counters.iter().cloned()).collect();
     let recipes = &loaded.recipes.programs;
-    for steps in lesson.programs.values().chain(own) {
+    for steps in lesson.all_programs().flat_map(|(programs, _)| programs.values()) {
         within(steps, &mut counters);
-        let used = super::unused::uses(steps).into_iter().filter_map(|name| recipes.get(name));
+        let used = super::unused::uses(steps).filter_map(|name| recipes.get(name));
         used.for_each(|recipe| within(&recipe.steps, &mut counters));
     }
     counters
 }
 
 fn within(steps: &[Step], counters: &mut BTreeSet<String>) {
-    for step in steps {
-        match step {
-            Step::Count { counter } => drop(counters.insert(counter.clone())),
-            Step::If { then, otherwise, .. } => {
-                within(then, counters);
-                within(otherwise, counters);
-            }
-            Step::Repeat { steps, .. } => within(steps, counters),
-            _ => {}
-        }
-    }
+    counters.extend(Step::each(steps).filter_map(|step| match step {
+        Step::Count { counter } => Some(counter.clone()),
+        _ => None,
+    }));
 }
 
 /// The titles of counters, with parameters filled in.

@@ -22,13 +22,12 @@ pub(super) fn check_replacements(
     at: &Path,
 ) -> Result<(), Mistake> {
     variant.settings.check(loaded.lesson.lab_of(variant), &at.key("settings"))?;
-    let mut known = BTreeSet::new();
-    for (name, steps) in programs {
-        labels_of(steps, name, &mut known);
-    }
-    for (name, recipe) in &loaded.recipes.programs {
-        labels_of(&recipe.steps, name, &mut known);
-    }
+    let recipes = loaded.recipes.programs.iter().map(|(name, recipe)| (name, &recipe.steps));
+    let known: BTreeSet<String> = programs
+        .iter()
+        .chain(recipes)
+        .flat_map(|(name, steps)| labels_of(steps).map(move |label| format!("{name}.{label}")))
+        .collect();
     match variant.replace.keys().find(|target| !known.contains(*target)) {
         None => Ok(()),
         Some(target) => {
@@ -53,16 +52,10 @@ pub(super) fn check_replacements(
     }
 }
 
-pub(super) fn labels_of(steps: &[Step], program: &str, labels: &mut BTreeSet<String>) {
-    for step in steps {
-        match step {
-            Step::Operation { label, .. } => drop(labels.insert(format!("{program}.{label}"))),
-            Step::If { then, otherwise, .. } => {
-                labels_of(then, program, labels);
-                labels_of(otherwise, program, labels);
-            }
-            Step::Repeat { steps, .. } => labels_of(steps, program, labels),
-            _ => {}
-        }
-    }
+/// The labels of the operations among the steps.
+pub(super) fn labels_of(steps: &[Step]) -> impl Iterator<Item = &String> {
+    Step::each(steps).filter_map(|step| match step {
+        Step::Operation { label, .. } => Some(label),
+        _ => None,
+    })
 }

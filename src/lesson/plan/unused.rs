@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     super::{
-        LabKind, LessonError, Loaded, Recipes, Source,
+        LabKind, Lesson, LessonError, Loaded, Recipes, Source,
         error::{Mistake, Path},
         library::carried_recipes,
         model::{Client, Params, Recipe},
@@ -97,13 +97,8 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
             }
         }
     }
-    let params = || lesson.params.keys().cloned().chain(given_names(loaded));
-    let root = Path::root();
-    let own = lesson
-        .variants
-        .iter()
-        .map(|(name, variant)| (&variant.programs, root.key("variants").key(name).key("programs")));
-    for (programs, path) in std::iter::once((&lesson.programs, root.key("programs"))).chain(own) {
+    let params = || lesson.params.keys().cloned().chain(given_names(lesson));
+    for (programs, path) in lesson.all_programs() {
         let mut known = lesson.programs.clone();
         known.extend(programs.clone());
         let context = EmptyContext::new();
@@ -118,28 +113,21 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
 /// Reports a parameter in the `with` of a client or a program that nothing in the lesson uses.
 pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
     let lesson = &loaded.lesson;
-    let root = Path::root();
-    let own = lesson.variants.iter().filter_map(|(name, variant)| {
-        Some((variant.clients.as_ref()?, root.key("variants").key(name).key("clients")))
+    let of_clients = lesson.all_clients().flat_map(|(clients, path)| {
+        clients.iter().map(move |(group, client)| (client.with.keys().collect::<Vec<_>>(), path.key(group)))
     });
-    let of_clients =
-        std::iter::once((&lesson.clients, root.key("clients"))).chain(own).flat_map(|(clients, path)| {
-            clients.iter().map(move |(group, client)| {
-                (client.with.keys().collect::<Vec<_>>(), path.key(group).key("with"))
-            })
-        });
-    let own = lesson
-        .variants
-        .iter()
-        .map(|(name, variant)| (&variant.programs, root.key("variants").key(name).key("programs")));
-    let programs = std::iter::once((&lesson.programs, root.key("programs"))).chain(own);
-    let of_steps = programs.flat_map(|(programs, path)| {
-        programs.iter().flat_map(move |(name, steps)| {
-            let mut found = Vec::new();
-            given_to(steps, &path.key(name), &lesson.programs, &mut found);
-            found
-        })
-    });
+    let programs = lesson
+        .all_programs()
+        .flat_map(|(programs, path)| programs.iter().map(move |(name, steps)| (steps, path.key(name))));
+    // Recipes check their own.
+    let of_steps = programs.flat_map(|(steps, path)| Step::each_at(steps, &path)).filter_map(
+        |(step, path)| match step {
+            Step::Use { program, with } if lesson.programs.contains_key(program) => {
+                Some((with.keys().collect(), path))
+            }
+            _ => None,
+        },
+    );
     let is_known = |name: &String| {
         lesson.params.contains_key(name)
             || lesson.variants.values().any(|variant| variant.params.contains_key(name))
@@ -157,32 +145,9 @@ pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
                 "程序里用 `${{{name}}}` 来取它；这里的参数有：`{known}`"
             )
         };
-        return Err(Mistake::new(&at.key(name), message).help(help));
+        return Err(Mistake::new(&at.key("with").key(name), message).help(help));
     }
     Ok(())
-}
-
-/// The parameters that steps pass to programs of the lesson, with their paths. Recipes check their own.
-fn given_to<'l>(
-    steps: &'l [Step],
-    path: &Path,
-    programs: &IndexMap<String, Vec<Step>>,
-    found: &mut Vec<(Vec<&'l String>, Path)>,
-) {
-    for (n, step) in steps.iter().enumerate() {
-        let path = path.index(n);
-        match step {
-            Step::Use { program, with } if programs.contains_key(program) => {
-                found.push((with.keys().collect(), path.key("with")));
-            }
-            Step::If { then, otherwise, .. } => {
-                given_to(then, &path.key("then"), programs, found);
-                given_to(otherwise, &path.key("else"), programs, found);
-            }
-            Step::Repeat { steps, .. } => given_to(steps, &path.key("repeat"), programs, found),
-            _ => {}
-        }
-    }
 }
 
 /// Whether a name occurs in the text other than as the name of a field.
@@ -195,37 +160,21 @@ fn asks_for(text: &str, name: &str) -> bool {
 }
 
 /// The programs and recipes that the steps use.
-pub(crate) fn uses(steps: &[Step]) -> Vec<&str> {
-    let in_each = steps.iter().map(|step| match step {
-        Step::Use { program, .. } => vec![program.as_str()],
-        Step::If { then, otherwise, .. } => [uses(then), uses(otherwise)].concat(),
-        Step::Repeat { steps, .. } => uses(steps),
-        _ => Vec::new(),
-    });
-    in_each.flatten().collect()
+pub(crate) fn uses(steps: &[Step]) -> impl Iterator<Item = &str> {
+    Step::each(steps).filter_map(|step| match step {
+        Step::Use { program, .. } => Some(program.as_str()),
+        _ => None,
+    })
 }
 
 /// The names of parameters that any `with` gives a program.
-fn given_names(loaded: &Loaded) -> Vec<String> {
-    fn within(steps: &[Step], names: &mut Vec<String>) {
-        for step in steps {
-            match step {
-                Step::Use { with, .. } => names.extend(with.keys().cloned()),
-                Step::If { then, otherwise, .. } => {
-                    within(then, names);
-                    within(otherwise, names);
-                }
-                Step::Repeat { steps, .. } => within(steps, names),
-                _ => {}
-            }
-        }
-    }
-    let lesson = &loaded.lesson;
-    let mut names = Vec::new();
-    let own = lesson.variants.values().flat_map(|variant| variant.programs.values());
-    lesson.programs.values().chain(own).for_each(|steps| within(steps, &mut names));
-    let clients = lesson.variants.values().filter_map(|variant| variant.clients.as_ref());
-    let clients = std::iter::once(&lesson.clients).chain(clients).flat_map(|clients| clients.values());
-    names.extend(clients.flat_map(|client| client.with.keys().cloned()));
-    names
+fn given_names(lesson: &Lesson) -> impl Iterator<Item = String> {
+    let steps =
+        lesson.all_programs().flat_map(|(programs, _)| programs.values().flat_map(|steps| Step::each(steps)));
+    let of_steps = steps.filter_map(|step| match step {
+        Step::Use { with, .. } => Some(with.keys()),
+        _ => None,
+    });
+    let clients = lesson.all_clients().flat_map(|(clients, _)| clients.values());
+    of_steps.flatten().chain(clients.flat_map(|client| client.with.keys())).cloned()
 }

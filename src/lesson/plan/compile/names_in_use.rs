@@ -21,11 +21,9 @@ use crate::{
 
 /// Whether some step sets a name, and whether that is an operation.
 fn sets_later(steps: &[Step], name: &str) -> Option<bool> {
-    steps.iter().find_map(|step| match step {
+    Step::each(steps).find_map(|step| match step {
         Step::Operation { label, .. } => (label == name).then_some(true),
         Step::Let { values } => values.contains_key(name).then_some(false),
-        Step::If { then, otherwise, .. } => sets_later(then, name).or_else(|| sets_later(otherwise, name)),
-        Step::Repeat { steps, .. } => sets_later(steps, name),
         _ => None,
     })
 }

@@ -138,7 +138,7 @@ impl Draft<'_> {
             let text = template(source).and_then(|template| self.constants.text(&template));
             text.is_some_and(|(text, _)| servers.contains(&text.as_str()))
         };
-        let found = any_step(steps, &|step| match step {
+        let found = Step::each(steps).any(|step| match step {
             Step::Operation { operation, .. } => {
                 operation.on.as_deref().is_some_and(|on| template(on).is_some())
             }
@@ -241,10 +241,9 @@ impl Draft<'_> {
     /// Reports a condition that reads the reply of an operation inside the repetition: it is evaluated before each
     /// round, and has no value before the first.
     fn has_value_before(&self, source: &str, steps: &[Step], path: &Path) -> Result<(), Mistake> {
-        let mut inside = BTreeSet::new();
-        labels_of(steps, "", &mut inside);
         let names = Expr::parse(source).map(|expr| expr.names()).unwrap_or_default();
-        let early = |name: &&String| !self.known.contains(*name) && inside.contains(&format!(".{name}"));
+        let early =
+            |name: &&String| !self.known.contains(*name) && labels_of(steps).any(|label| label == *name);
         let Some(name) = names.iter().find(early) else { return self.is_set_before(&names, steps, path) };
         Err(no_value_yet(name, path).help(both!(
             "write `- let: {{ last: 1 }}` before the repetition and `- let: {{ last: {name} }}` inside it, and ask for `last`; or \
@@ -286,14 +285,5 @@ fn no_value_yet(name: &str, path: &Path) -> Mistake {
 
 /// Whether a `let` among the steps sets the name.
 fn sets(steps: &[Step], name: &str) -> bool {
-    any_step(steps, &|step| matches!(step, Step::Let { values } if values.contains_key(name)))
-}
-
-/// Whether the predicate holds for one of the steps, or for a step inside it.
-fn any_step(steps: &[Step], is: &impl Fn(&Step) -> bool) -> bool {
-    steps.iter().any(|step| match step {
-        Step::If { then, otherwise, .. } => any_step(then, is) || any_step(otherwise, is),
-        Step::Repeat { steps, .. } => any_step(steps, is),
-        step => is(step),
-    })
+    Step::each(steps).any(|step| matches!(step, Step::Let { values } if values.contains_key(name)))
 }
