@@ -75,7 +75,7 @@ pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mista
             return Err(Mistake { help: error.help, ..Mistake::new(&path.key("figure"), error.message) });
         }
         let reply = table.figure.rsplit_once('.').and_then(|(who, label)| {
-            let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
+            let plan = scenario.actor_named(who)?;
             plan.program.answer_of(label)
         });
         if reply.is_some_and(|answer| answer != Answer::Number) {

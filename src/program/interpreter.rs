@@ -273,10 +273,11 @@ impl Interpreter {
     /// Applies the reply to the current operation.
     pub(crate) fn apply_reply(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, Text> {
         let label = &operation.label;
-        let allows = |code: &str| operation.allow.iter().any(|allowed| allowed == code);
         let (value, error) = match reply {
             Reply::Value(value) => (json_value(value), Value::from(())),
-            Reply::Error { code, .. } if allows(code) => (Value::from(()), Value::from(code.as_str())),
+            Reply::Error { code, .. } if operation.allows(code) => {
+                (Value::from(()), Value::from(code.as_str()))
+            }
             Reply::Error { code, text } => {
                 // No `allow` is suggested: Redis answers every malformed command with `ERR`, and these MariaDB codes
                 // mean that a statement is malformed or names something that does not exist.
@@ -299,7 +300,7 @@ impl Interpreter {
                 ));
             }
             // A lost reply is not nil: the server may or may not have carried out the command.
-            Reply::Lost(_) if allows("Lost") => {
+            Reply::Lost(_) if operation.allows("Lost") => {
                 let lost = Value::from("Lost");
                 (if self.program.reads_lost { lost.clone() } else { Value::from(()) }, lost)
             }

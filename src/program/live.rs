@@ -69,10 +69,8 @@ impl<'p> Definitions<'p> {
                 _ => {}
             }
         }
-        for instruction in code {
-            if let Instruction::Operate(operation) = instruction {
-                known.outermost.extend([&operation.label, "reply", "error"].map(|name| (name, 0)));
-            }
+        for operation in code.iter().filter_map(Instruction::operation) {
+            known.outermost.extend([&operation.label, "reply", "error"].map(|name| (name, 0)));
         }
         for (name, depth) in &mut known.outermost {
             *depth = if is_given(name) { 0 } else { *depth };

@@ -68,7 +68,7 @@ async fn explored(
     Box::pin(explore(scenario, options, &bounds, &watch)).await.map_err(|error| match error {
         ExploreError::Engine(error) => error,
         other => {
-            let path = Path::root().key("variants").key(&scenario.variant).key("explore");
+            let path = scenario.path().key("explore");
             RunError::Lesson(scenario.loaded.source.place(&mistake(expected, &other, &path)))
         }
     })

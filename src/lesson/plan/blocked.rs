@@ -11,7 +11,6 @@ use super::{
         has_word,
     },
     Act, ActorPlan, PlannedMove, PlannedOperation, PlannedVerb, Scenario,
-    program::Instruction,
     sql::{self, rows, tables},
 };
 use crate::{
@@ -72,16 +71,6 @@ enum Waits {
     ForAnybody,
 }
 
-/// The operation that a move makes, if its label is unique in the program.
-fn operation<'s>(scenario: &'s Scenario, one: &PlannedMove) -> Option<&'s PlannedOperation> {
-    let program = &scenario.actors[one.actor.0 as usize].program;
-    let mut found = program.instructions.iter().filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) if operation.label == one.label => Some(&**operation),
-        _ => None,
-    });
-    found.next().filter(|_| found.next().is_none())
-}
-
 /// The holder of each resource, the actors in a transaction, and the words sent so far.
 #[derive(Default)]
 struct State {
@@ -101,7 +90,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         match &line.act {
             Act::Each(moves) => {
                 for one in moves {
-                    let Some(operation) = operation(scenario, one) else { return Ok(()) };
+                    let Some(operation) = scenario.operation_of(one) else { return Ok(()) };
                     if let Some(whose) = state.after(scenario, one.actor.0, operation) {
                         return Err(blocked(scenario, one, &line.path, &whose));
                     }

@@ -8,7 +8,6 @@ use super::{
         expr::Template,
     },
     PlannedVerb, Scenario,
-    program::Instruction,
     types::nearly,
 };
 use crate::{
@@ -18,21 +17,24 @@ use crate::{
 
 /// Reports a channel that nobody subscribes to and whose name is similar to one that somebody does.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let (mut heard, mut told) = (BTreeSet::new(), Vec::new());
-    for instruction in instructions {
-        let Instruction::Operate(operation) = instruction else { continue };
+    let (mut subscribed, mut published) = (BTreeSet::new(), Vec::new());
+    for operation in scenario.operations() {
         let PlannedVerb::Redis(words) = &operation.verb else { continue };
         match (words[0].pattern().to_ascii_uppercase().as_str(), &words[1..]) {
-            ("SUBSCRIBE" | "SSUBSCRIBE", channels) => heard.extend(channels.iter().map(Template::pattern)),
+            ("SUBSCRIBE" | "SSUBSCRIBE", channels) => {
+                subscribed.extend(channels.iter().map(Template::pattern))
+            }
             ("PSUBSCRIBE", _) => return Ok(()),
-            ("PUBLISH" | "SPUBLISH", [channel, ..]) => told.push((channel.pattern(), &operation.path)),
+            ("PUBLISH" | "SPUBLISH", [channel, ..]) => published.push((channel.pattern(), &operation.path)),
             _ => {}
         }
     }
-    let is_heard = |channel: &str| heard.iter().any(|known| stands_for(known, channel));
-    for (channel, path) in told.iter().filter(|(channel, _)| !channel.contains(ANY) && !is_heard(channel)) {
-        if let (Some(path), Some(near)) = (path, nearly(channel, heard.iter().map(String::as_str))) {
+    let is_subscribed = |channel: &str| subscribed.iter().any(|known| stands_for(known, channel));
+    for (channel, path) in published {
+        if channel.contains(ANY) || is_subscribed(&channel) {
+            continue;
+        }
+        if let (Some(path), Some(near)) = (path, nearly(&channel, subscribed.iter().map(String::as_str))) {
             let message = both!("nobody subscribes to `{channel}`", "没有谁订阅 `{channel}`");
             return Err(Mistake::new(&path.key("redis"), message).help(did_you_mean(near)));
         }

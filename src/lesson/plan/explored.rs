@@ -6,7 +6,7 @@ use super::{
         error::{Mistake, Path},
     },
     ClientPlan, Scenario,
-    program::{Instruction, PlannedVerb},
+    program::PlannedVerb,
 };
 use crate::text::both;
 
@@ -29,13 +29,8 @@ const WAITING: [&str; 12] = [
 impl Scenario {
     /// Whether the state of the clients cannot be restored, so that each order has to be carried out by processes.
     pub fn needs_processes(&self) -> bool {
-        let instructions = self.actors.iter().flat_map(|plan| &plan.program.instructions);
-        let kept = |instruction: &Instruction| match instruction {
-            Instruction::Operate(operation) => matches!(
-                operation.verb,
-                PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_)
-            ),
-            _ => false,
+        let kept = |verb: &PlannedVerb| {
+            matches!(verb, PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_))
         };
         let listens = self.actors.iter().any(|plan| plan.program.listens);
         // A client that blocks inside the server cannot be restored to that state.
@@ -43,22 +38,18 @@ impl Scenario {
         self.is_attached()
             || listens
             || !self.lab().can_be_restored()
-            || instructions.into_iter().any(kept)
+            || self.operations().any(|operation| kept(&operation.verb))
             || waits()
     }
 
     /// Whether a program may send a Redis command whose name, in capitals, satisfies the predicate.
     pub fn sends(&self, such: impl Fn(&str) -> bool) -> bool {
-        let mut instructions = self.actors.iter().flat_map(|plan| &plan.program.instructions);
-        instructions.any(|instruction| match instruction {
-            Instruction::Operate(operation) => match &operation.verb {
-                PlannedVerb::Redis(words) => {
-                    // The name of a command is always known before anything runs.
-                    let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
-                    name.is_none_or(|name| such(&name.to_ascii_uppercase()))
-                }
-                _ => false,
-            },
+        self.operations().any(|operation| match &operation.verb {
+            PlannedVerb::Redis(words) => {
+                // The name of a command is always known before anything runs.
+                let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
+                name.is_none_or(|name| such(&name.to_ascii_uppercase()))
+            }
             _ => false,
         })
     }
@@ -184,7 +175,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         _ => true,
     };
     let Some(n) = explore.faults.iter().position(needs_in_process) else { return Ok(()) };
-    let at = Path::root().key("variants").key(&scenario.variant).key("explore").key("faults").index(n);
+    let at = scenario.path().key("explore").key("faults").index(n);
     let message = both!(
         "no order may have this fault here: only `crash`, `freeze` and the `skew` of a client",
         "这里的顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"

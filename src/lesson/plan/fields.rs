@@ -8,9 +8,7 @@ use super::{
         expr::Template,
         has_word, lua,
     },
-    PlannedVerb, Scenario,
-    program::Instruction,
-    types,
+    PlannedVerb, Scenario, types,
 };
 use crate::{log::stands_for, text::both};
 
@@ -34,9 +32,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
 
 /// Checks that commands write the fields that the programs read, in some variant.
 pub(crate) fn check_read(scenarios: &[Scenario]) -> Result<(), Mistake> {
-    let has_more = |scenario: &Scenario| {
-        scenario.loaded.lesson.kata.is_some() || scenario.actors.iter().any(|plan| plan.program.outside)
-    };
+    let has_more = |scenario: &Scenario| scenario.is_open();
     let fields = scenarios.iter().map(written).collect::<Option<Vec<_>>>();
     let Some(fields) = fields.filter(|_| !scenarios.iter().any(has_more)) else { return Ok(()) };
     let fields: BTreeSet<String> = fields.into_iter().flatten().collect();
@@ -82,12 +78,7 @@ fn asked(source: &str) -> impl Iterator<Item = &str> {
 /// The fields that commands write; `None` if one is known only at run time.
 fn written(scenario: &Scenario) -> Option<BTreeSet<String>> {
     let mut fields = BTreeSet::new();
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some(&operation.verb),
-        _ => None,
-    });
-    for verb in scenario.setup.iter().map(|line| &line.verb).chain(operations) {
+    for (verb, _) in types::sent(scenario) {
         match verb {
             PlannedVerb::Redis(words) => {
                 let words: Vec<Option<String>> = words.iter().map(|word| Some(word.pattern())).collect();

@@ -8,7 +8,6 @@ use super::{
         expr::Template,
     },
     PlannedVerb, Scenario,
-    program::Instruction,
 };
 use crate::{
     log::{ANY, stands_for},
@@ -20,13 +19,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let setup = scenario.setup_path();
     let lines = scenario.setup.iter().enumerate();
     let lines = lines.map(|(n, line)| (&line.verb, Some(setup.index(n)), true));
-    let operations = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = operations.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => {
-            let copes = operation.allow.iter().any(|code| code == "NOGROUP" || code == "ERR");
-            Some((&operation.verb, operation.path.clone().filter(|_| !copes), false))
-        }
-        _ => None,
+    let operations = scenario.operations().map(|operation| {
+        let copes = operation.allows("NOGROUP") || operation.allows("ERR");
+        (&operation.verb, operation.path.clone().filter(|_| !copes), false)
     });
     let (mut created, mut named, mut streams) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (verb, path, in_setup) in lines.chain(operations) {

@@ -6,14 +6,7 @@ mod replies;
 use std::collections::BTreeSet;
 
 use self::replies::{check_lost, needs_reply};
-use super::{
-    super::{
-        error::{Mistake, Path},
-        model::Claim,
-    },
-    Act, Scenario,
-    order::Positions,
-};
+use super::{super::error::Mistake, Act, Scenario, order::Positions};
 use crate::{
     log::{ActorId, Direction, Fault, LinkId, Product},
     text::{Text, both},
@@ -55,7 +48,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             Act::Finish(actors) => actors.clone(),
             _ => turns.iter().map(|one| one.actor).collect(),
         };
-        let client = |actor: &ActorId| &scenario.actors[actor.0 as usize].actor.client;
+        let client = |actor: &ActorId| &scenario.actor(*actor).actor.client;
         let dead = moved.iter().map(client).find(|client| state.crashed.contains(*client));
         let mut wrong = dead.map(|client| {
             (
@@ -97,7 +90,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         let over = turns.iter().map(|one| client(&one.actor)).find(|client| state.ended.contains(*client));
         wrong = wrong.or_else(|| over.map(|client| of_ended(client)));
         if let Act::Finish(actors) = &line.act {
-            let is_external = |actor: &&ActorId| scenario.actors[actor.0 as usize].program.outside;
+            let is_external = |actor: &&ActorId| scenario.actor(**actor).program.outside;
             state.ended.extend(actors.iter().filter(is_external).map(client).cloned());
         }
         let waits = !matches!(line.act, Act::Send(_));
@@ -137,12 +130,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             _ => {}
         }
     }
-    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
-    scenario.variant().claims.iter().enumerate().try_for_each(|(n, claim)| match claim {
-        Claim::Bare(source) => check_lost(&state.lost, source, &at.index(n)),
-        Claim::That { that, .. } => check_lost(&state.lost, that, &at.index(n).key("that")),
-        Claim::Overlap { .. } | Claim::Exclusive { .. } => Ok(()),
-    })
+    scenario.claim_sources().try_for_each(|(source, at)| check_lost(&state.lost, source, &at))
 }
 
 fn of_frozen(client: &str) -> (Text, Text) {

@@ -118,7 +118,7 @@ pub(crate) fn plan(
     let root = Path::root();
     match (&variant.invariants, &lesson.invariants) {
         (Some(own), _) => {
-            let path = root.key("variants").key(name).key("invariants");
+            let path = Path::of_variant(name).key("invariants");
             each(own, &path, roster, vocabulary)
         }
         (None, Some(shared)) => {

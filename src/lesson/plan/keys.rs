@@ -47,7 +47,7 @@ pub(crate) fn check(
             return Err(Mistake::new(at, message).help(did_you_mean(&format!("/{path}"))));
         }
     }
-    if asked.peek().is_none() || scenario.actors.iter().any(|plan| plan.program.outside) {
+    if asked.peek().is_none() || scenario.is_attached() {
         return Ok(());
     }
     fields::check(scenario, source, at)?;
@@ -113,18 +113,14 @@ pub(crate) const OF_ONE_KEY: &str = "
 /// The words that are sent to servers, and the scripts; `None` if a key is known only at run time.
 fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
     let (mut words, mut scripts) = (BTreeSet::new(), BTreeSet::new());
-    let operations = scenario.actors.iter().flat_map(|plan| {
-        plan.program.instructions.iter().filter_map(move |instruction| match instruction {
-            Instruction::Operate(operation) => Some((&operation.verb, Some(plan))),
-            _ => None,
-        })
-    });
+    let operations = scenario
+        .actors
+        .iter()
+        .flat_map(|plan| plan.program.operations().map(move |operation| (&operation.verb, Some(plan))));
     let any = ANY.to_string();
     // Parameters of programs and recipes, which may be keys.
     let given: Vec<&(String, Template)> = scenario
-        .actors
-        .iter()
-        .flat_map(|plan| &plan.program.instructions)
+        .instructions()
         .filter_map(|instruction| match instruction {
             Instruction::Enter { with, .. } => Some(with),
             _ => None,

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{duration::parse_millis, error::Mistake},
     Act, PassPlan, PlannedCall, PlannedMove, PlannedVerb, Scenario, StoryLine,
-    program::{Instruction, PlannedOperation},
 };
 use crate::{
     log::{ANY, Fault, Product},
@@ -62,13 +61,12 @@ fn check_granted(
     one: &PlannedMove,
     line: &StoryLine,
 ) -> Result<(), Mistake> {
-    let plan = &scenario.actors[one.actor.0 as usize];
-    let is_it = |operation: &&PlannedOperation| operation.label == one.label;
-    let mut operations = plan.program.instructions.iter().filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some(&**operation),
-        _ => None,
-    });
-    let Some(operation) = operations.find(is_it) else { return Ok(()) };
+    let plan = scenario.actor(one.actor);
+    let Some(operation) = scenario.operation_of(one) else {
+        // Any of several operations with this label may be meant, and one of them may revoke a lease.
+        granted.clear();
+        return Ok(());
+    };
     let PlannedVerb::Call(call) = &operation.verb else { return Ok(()) };
     let Some(lease) = call.operands("LEASE").next().map(|lease| plan.filled(lease)) else { return Ok(()) };
     match call.name() {
@@ -106,8 +104,7 @@ fn check_used(scenario: &Scenario) -> Result<(), Mistake> {
         return Ok(());
     }
     let operations = || {
-        scenario.actors.iter().flat_map(|plan| &plan.program.instructions).filter_map(|instruction| {
-            let Instruction::Operate(operation) = instruction else { return None };
+        scenario.operations().filter_map(|operation| {
             let PlannedVerb::Call(call) = &operation.verb else { return None };
             Some((call, operation.path.as_ref())).filter(|_| call.product() == Product::Etcd)
         })
@@ -135,8 +132,7 @@ fn check_used(scenario: &Scenario) -> Result<(), Mistake> {
 fn check_named(scenario: &Scenario) -> Result<(), Mistake> {
     let (mut granted, mut named) = (BTreeSet::new(), Vec::new());
     for plan in &scenario.actors {
-        for instruction in &plan.program.instructions {
-            let Instruction::Operate(operation) = instruction else { continue };
+        for operation in plan.program.operations() {
             let PlannedVerb::Call(call) = &operation.verb else { continue };
             let Some(lease) = call.operands("LEASE").next() else {
                 // Without an id in the `grant`, the server chooses it.

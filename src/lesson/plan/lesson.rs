@@ -68,7 +68,7 @@ pub(super) fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
         }
     }
     let variants = lesson.variants.iter().flat_map(|(name, variant)| {
-        let at = root.key("variants").key(name);
+        let at = Path::of_variant(name);
         [(at.key("title"), &variant.title), (at.key("lesson"), &variant.lesson)]
     });
     let texts = texts.into_iter().map(|(name, text)| (root.key(name), text));
@@ -134,7 +134,7 @@ const MOST_VARIANTS: usize = 32;
 fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
     for (name, variant) in &lesson.variants {
         let Some(fixed) = &variant.fixes else { continue };
-        let path = Path::root().key("variants").key(name).key("fixes");
+        let path = Path::of_variant(name).key("fixes");
         let Some(other) = lesson.variants.get(fixed) else {
             let known = lesson.variants.keys().map(String::as_str);
             return Err(Mistake::unknown(&path, both!("variant", "方案"), fixed, known));
@@ -215,5 +215,5 @@ pub(super) fn check_numbers(lesson: &Lesson) -> Result<(), Mistake> {
     let Some(name) = lesson.variants.keys().nth(MOST_VARIANTS) else { return Ok(()) };
     let message =
         both!("a lesson may have at most {MOST_VARIANTS} variants", "一节课最多有 {MOST_VARIANTS} 个方案");
-    Err(Mistake::new(&Path::root().key("variants").key(name), message))
+    Err(Mistake::new(&Path::of_variant(name), message))
 }

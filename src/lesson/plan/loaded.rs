@@ -36,7 +36,7 @@ pub struct Loaded {
 impl Loaded {
     /// The names that the texts of a variant may use, without planning its programs.
     pub fn scope(&self, variant: &str, overrides: &Params) -> Result<Scope, LessonError> {
-        let at = Path::root().key("variants").key(variant);
+        let at = Path::of_variant(variant);
         let Some(known) = self.lesson.variants.get(variant) else { return Ok(Scope::default()) };
         let params = params(&self.lesson, known, overrides, &at);
         params
@@ -91,7 +91,7 @@ impl Loaded {
     pub fn check_sentences(&self) -> Result<(), LessonError> {
         let root = Path::root();
         let own = self.lesson.variants.iter().filter_map(|(name, variant)| {
-            Some((variant.invariants.as_ref()?, root.key("variants").key(name).key("invariants")))
+            Some((variant.invariants.as_ref()?, Path::of_variant(name).key("invariants")))
         });
         let shared = self.lesson.invariants.iter().map(|shared| (shared, root.key("invariants")));
         for (invariants, path) in shared.chain(own) {

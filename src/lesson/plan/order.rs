@@ -10,7 +10,6 @@ use super::{
             Mentions,
             mentions::{joined, split_comparison},
         },
-        model::Claim,
     },
     Act, AskPlan, AwaitPlan, PassPlan, PlannedMove, RightPlan, Scenario, StoryLine,
     program::{Instruction, PlannedOperation, PlannedVerb, Program},
@@ -33,16 +32,15 @@ impl<'s> Positions<'s> {
     }
 
     fn program(&self, actor: ActorId) -> &'s Program {
-        &self.scenario.actors[actor.0 as usize].program
+        &self.scenario.actor(actor).program
     }
 
     /// The operations that may come next; `None` stands for the end of the program.
     pub(super) fn next_of(&self, actor: ActorId) -> impl Iterator<Item = Option<&'s PlannedOperation>> {
         let instructions = &self.program(actor).instructions;
-        self.places[actor.0 as usize].iter().map(|at| match instructions.get(*at) {
-            Some(Instruction::Operate(operation)) => Some(&**operation),
-            _ => None,
-        })
+        self.places[actor.0 as usize]
+            .iter()
+            .map(|at| Some(&**instructions.get(*at).and_then(Instruction::operation)?))
     }
 
     /// The actor's program is over.
@@ -83,7 +81,7 @@ impl<'s> Positions<'s> {
 
 /// The mistake of a move that is not next; `next` are the moves that may be.
 fn out_of_order(scenario: &Scenario, one: &PlannedMove, next: &BTreeSet<&str>, path: &Path) -> Mistake {
-    let (name, label) = (&scenario.actors[one.actor.0 as usize].actor.name, &one.label);
+    let (name, label) = (&scenario.actor(one.actor).actor.name, &one.label);
     let Some(first) = next.first() else {
         let message = both!("the program of {name} is over here", "到这里 {name} 的程序已经结束了");
         return Mistake::new(path, message).help(both!("leave the move out", "请去掉这一步"));
@@ -146,14 +144,7 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
             "请在前面写 `- move: {name}`，或者让 {who} 在等待期间行动：`moving: [{who}]`"
         )));
     }
-    let variant = scenario.variant();
-    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
-    for (n, claim) in variant.claims.iter().enumerate() {
-        let (source, at) = match claim {
-            Claim::Bare(source) => (source, at.index(n)),
-            Claim::That { that, .. } => (that, at.index(n).key("that")),
-            _ => continue,
-        };
+    for (source, at) in scenario.claim_sources() {
         // A claim that asks whether there is a reply is valid without one.
         if source.contains("defined") || source.contains("default") {
             continue;
@@ -299,7 +290,7 @@ fn asked_early(path: &Path, choice: usize, name: &str, steps: u32) -> Mistake {
 /// Adds every operation that actors may reach when they move by themselves.
 fn advance_freely(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]) {
     for actor in actors {
-        let program = &scenario.actors[actor.0 as usize].program;
+        let program = &scenario.actor(*actor).program;
         let here = &mut places[actor.0 as usize];
         loop {
             let next = operations_from(program, here.iter().map(|at| at + 1));
@@ -313,10 +304,7 @@ fn advance_freely(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]
 }
 
 fn moves_at(program: &Program, at: usize) -> Option<&str> {
-    match program.instructions.get(at) {
-        Some(Instruction::Operate(operation)) => Some(&operation.label),
-        _ => None,
-    }
+    Some(&program.instructions.get(at)?.operation()?.label)
 }
 
 /// The operations that an actor may be at after a move; `None` if it cannot make that move.
@@ -326,7 +314,8 @@ fn after_move(program: &Program, here: &Places, label: &str) -> Option<Places> {
         return None;
     }
     let mut after = operations_from(program, made.iter().map(|at| at + 1));
-    let tries_again = |at: &usize| matches!(program.instructions.get(*at), Some(Instruction::Operate(operation)) if operation.until.is_some());
+    let operation = |at: &usize| program.instructions.get(*at).and_then(Instruction::operation);
+    let tries_again = |at: &usize| operation(at).is_some_and(|operation| operation.until.is_some());
     after.extend(made.into_iter().filter(tries_again));
     Some(after)
 }
@@ -348,11 +337,7 @@ pub(crate) fn operations_from(program: &Program, from: impl IntoIterator<Item = 
                     open.push(at + 1);
                 }
             }
-            Some(Instruction::Jump { to }) => open.push(*to),
-            Some(Instruction::JumpUnless { to, .. } | Instruction::RepeatNext { exit: to, .. }) => {
-                open.extend([*to, at + 1]);
-            }
-            Some(_) => open.push(at + 1),
+            Some(_) => open.extend(program.after(at)),
         }
     }
     found

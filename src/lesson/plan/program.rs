@@ -145,6 +145,15 @@ pub struct Program {
     pub reads_lost: bool,
 }
 
+impl Instruction {
+    pub(crate) fn operation(&self) -> Option<&Arc<PlannedOperation>> {
+        match self {
+            Self::Operate(operation) => Some(operation),
+            _ => None,
+        }
+    }
+}
+
 impl PlannedVerb {
     pub(crate) fn templates(&self) -> Vec<&Template> {
         match self {
@@ -164,6 +173,11 @@ impl PlannedOperation {
         let templates = self.verb.templates().into_iter().chain(&self.every).chain(&self.releases);
         let until = self.until.iter().map(|until| until.source().to_owned());
         templates.flat_map(Template::sources).chain(until).collect()
+    }
+
+    /// Whether the program handles this error of the server.
+    pub(crate) fn allows(&self, code: &str) -> bool {
+        self.allow.iter().any(|known| known == code)
     }
 
     pub(crate) fn answer(&self) -> Option<Answer> {
@@ -217,23 +231,40 @@ impl Program {
             if at == over || !seen.insert(at) {
                 continue;
             }
-            match self.instructions.get(at) {
-                None | Some(Instruction::Stop) => {}
-                Some(Instruction::Jump { to }) => open.push(*to),
-                Some(Instruction::JumpUnless { to, .. } | Instruction::RepeatNext { exit: to, .. }) => {
-                    open.extend([*to, at + 1]);
-                }
-                Some(_) => open.push(at + 1),
-            }
+            open.extend(self.after(at));
         }
         over != to
     }
 
-    pub(crate) fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {
-        self.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => Some(operation),
-            _ => None,
-        })
+    /// The instructions that may come directly after the one at this index.
+    pub(crate) fn after(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
+        let (next, other) = match self.instructions.get(at) {
+            None | Some(Instruction::Stop) => (None, None),
+            Some(Instruction::Jump { to }) => (Some(*to), None),
+            Some(Instruction::JumpUnless { to, .. } | Instruction::RepeatNext { exit: to, .. }) => {
+                (Some(*to), Some(at + 1))
+            }
+            Some(_) => (Some(at + 1), None),
+        };
+        next.into_iter().chain(other)
+    }
+
+    pub(crate) fn operations(&self) -> impl DoubleEndedIterator<Item = &Arc<PlannedOperation>> {
+        self.instructions.iter().filter_map(Instruction::operation)
+    }
+
+    /// The operations with this label: the branches of an `if`, and the rounds of a repetition, share labels.
+    fn named<'p>(&'p self, label: &str) -> impl Iterator<Item = &'p Arc<PlannedOperation>> + Clone {
+        self.instructions
+            .iter()
+            .filter_map(Instruction::operation)
+            .filter(move |operation| operation.label == label)
+    }
+
+    /// The operation with this label, if there is only one.
+    pub(crate) fn only_named(&self, label: &str) -> Option<&PlannedOperation> {
+        let mut named = self.named(label);
+        named.next().filter(|_| named.next().is_none()).map(|operation| &**operation)
     }
 
     /// What the operations with this label answer; `None` if unknown or if they differ.
@@ -241,21 +272,18 @@ impl Program {
         if let Some((list, index)) = label.strip_suffix(']').and_then(|label| label.split_once('[')) {
             return self.item_of(list, index.parse().ok()?);
         }
-        let mut answers = self
-            .operations()
-            .filter(|operation| operation.label == label)
-            .map(|operation| operation.answer());
+        let mut answers = self.named(label).map(|operation| operation.answer());
         let first = answers.next()??;
         answers.all(|other| other == Some(first)).then_some(first)
     }
 
     /// The kind of an item in the list that an operation returns.
     fn item_of(&self, label: &str, index: usize) -> Option<Answer> {
-        let mut named = self.operations().filter(|operation| operation.label == label).peekable();
+        let mut named = self.named(label).peekable();
         if named.peek().is_some() && named.all(|operation| items::lists_names(&operation.verb)) {
             return Some(Answer::Name);
         }
-        let mut parts = self.operations().filter(|operation| operation.label == label);
+        let mut parts = self.named(label);
         if let Some(first) = parts.next()
             && let Some(answer) = items::of_part(&first.verb, index)
         {
@@ -269,8 +297,8 @@ impl Program {
         if let Some(queued) = self.queued_for(label) {
             return Some(queued.len());
         }
-        let named = self.operations().filter(|operation| operation.label == label);
-        named.map(|operation| items::answered(&operation.verb)).collect::<Option<Vec<_>>>()?.into_iter().max()
+        let answered = self.named(label).map(|operation| items::answered(&operation.verb));
+        answered.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
     /// The kinds of replies in an `EXEC`; `None` if the queued commands depend on a condition.
@@ -303,14 +331,13 @@ impl Program {
     /// The most times that a move with this label is made; `None` if it is repeated or unknown.
     pub(crate) fn moves_of(&self, label: &str) -> Option<usize> {
         let is_it = |instruction: &Instruction| matches!(instruction, Instruction::Operate(operation) if operation.label == label);
-        let tries_again = |instruction: &Instruction| matches!(instruction, Instruction::Operate(operation) if operation.label == label && operation.until.is_some());
-        let repeats = self.instructions.iter().any(tries_again) || self.outside;
+        let repeats = self.outside || self.named(label).any(|operation| operation.until.is_some());
         self.at_most(is_it).filter(|_| !repeats)
     }
 
     /// The columns of the rows that the operations with this label answer; `None` if unknown or if they differ.
     pub(crate) fn columns_of(&self, label: &str) -> Option<Vec<String>> {
-        let mut answers = self.operations().filter(|operation| operation.label == label).map(|operation| {
+        let mut answers = self.named(label).map(|operation| {
             let PlannedVerb::Call(call) = &operation.verb else { return None };
             let text: String = call.operands("TEXT").map(Template::pattern).collect();
             sql::selected(&text)
@@ -349,7 +376,7 @@ impl Program {
 
     /// The SQL statement with this label; `None` if there is none, or several, or if a `let` sets the same name.
     pub(crate) fn statement_of(&self, label: &str) -> Option<String> {
-        let mut texts = self.operations().filter(|operation| operation.label == label).map(|operation| {
+        let mut texts = self.named(label).map(|operation| {
             let PlannedVerb::Call(call) = &operation.verb else { return None };
             Some(call.operands("TEXT").map(Template::pattern).collect::<String>())
         });
@@ -364,20 +391,17 @@ impl Program {
     /// The doubt about a claim that an operation's answer is nil, if the operation always answers. In claims an error
     /// is its code.
     pub(crate) fn nil_doubt(&self, label: &str, name: &str) -> Option<Doubt> {
-        let mut named = self.operations().filter(|operation| operation.label == label);
-        let operation = named.next()?;
-        Answer::nil_doubt(&operation.verb, name).filter(|_| named.next().is_none())
+        Answer::nil_doubt(&self.only_named(label)?.verb, name)
     }
 
     /// Whether an operation with this label allows the error code.
     pub(crate) fn allows(&self, label: &str, code: &str) -> bool {
-        self.operations()
-            .any(|operation| operation.label == label && operation.allow.iter().any(|known| known == code))
+        self.named(label).any(|operation| operation.allows(code))
     }
 
     /// Whether all operations with this label are this Redis command.
     pub(crate) fn only_sends(&self, label: &str, command: &str) -> bool {
-        let mut named = self.operations().filter(|operation| operation.label == label).peekable();
+        let mut named = self.named(label).peekable();
         let is_it = |verb: &PlannedVerb| match verb {
             PlannedVerb::Redis(words) => words[0].pattern().eq_ignore_ascii_case(command),
             _ => false,
@@ -387,14 +411,13 @@ impl Program {
 
     /// Whether all operations with this label are waits.
     pub(crate) fn only_waits(&self, label: &str) -> bool {
-        let mut named = self.operations().filter(|operation| operation.label == label).peekable();
+        let mut named = self.named(label).peekable();
         named.peek().is_some() && named.all(|operation| matches!(operation.verb, PlannedVerb::Wait(_)))
     }
 
     /// The locks that the operation with this label releases, as far as their names are known before it runs.
     pub fn released_by(&self, label: &str) -> Vec<String> {
-        let found =
-            self.operations().find(|operation| operation.label == label && !operation.releases.is_empty());
+        let found = self.named(label).find(|operation| !operation.releases.is_empty());
         let releases = found.iter().flat_map(|operation| &operation.releases);
         releases.filter(|lock| lock.is_literal()).map(ToString::to_string).collect()
     }

@@ -7,7 +7,6 @@ use super::{
         lua,
     },
     PlannedSetup, PlannedVerb, Scenario,
-    program::Instruction,
 };
 use crate::{
     lesson::{LessonError, expr::Template},
@@ -94,22 +93,16 @@ impl Loaded {
     pub fn check_redis(&self, scenarios: &[Scenario], server: Since) -> Result<(), LessonError> {
         let root = Path::root();
         for scenario in scenarios {
-            let own = scenario.variant().setup.is_some();
-            let at = if own { root.key("variants").key(&scenario.variant) } else { root.clone() };
-            let setup = scenario.setup.iter().enumerate();
+            let at = scenario.setup_path();
+            let mut setup = scenario.setup.iter().enumerate();
+            let mut operations = scenario.operations().filter(|operation| !operation.allows("ERR"));
             setup
-                .map(|(n, PlannedSetup { verb, .. })| check_verb(verb, server, &at.key("setup").index(n)))
-                .chain(scenario.actors.iter().flat_map(|plan| &plan.program.instructions).map(
-                    |instruction| match instruction {
-                        Instruction::Operate(operation)
-                            if !operation.allow.iter().any(|code| code == "ERR") =>
-                        {
-                            check_verb(&operation.verb, server, operation.path.as_ref().unwrap_or(&root))
-                        }
-                        _ => Ok(()),
-                    },
-                ))
-                .collect::<Result<(), _>>()
+                .try_for_each(|(n, PlannedSetup { verb, .. })| check_verb(verb, server, &at.index(n)))
+                .and_then(|()| {
+                    operations.try_for_each(|operation| {
+                        check_verb(&operation.verb, server, operation.path.as_ref().unwrap_or(&root))
+                    })
+                })
                 .map_err(|mistake| self.source.place(&mistake))?;
         }
         Ok(())

@@ -3,8 +3,9 @@
 use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use super::{
-    ActorPlan, ClientPlan, Instruction, InvariantPlan, Loaded, Origin, PlannedClaim, PlannedSetup, StoryLine,
-    claims, clients, compile, constants, counters, explored, invariants,
+    ActorPlan, ClientPlan, Instruction, InvariantPlan, Loaded, Origin, PlannedClaim, PlannedMove,
+    PlannedOperation, PlannedSetup, Program, StoryLine, claims, clients, compile, constants, counters,
+    explored, invariants,
     lesson::{check_fixed_texts, check_metrics, check_names, check_numbers},
     locks,
     params::params,
@@ -13,11 +14,11 @@ use super::{
 };
 use crate::{
     lesson::{
-        LabKind, LessonError, Libraries, Params, Settings, Variant,
+        Claim, LabKind, LessonError, Libraries, Params, Settings, Variant,
         error::{Mistake, MistakeSpan, Path, did_you_mean, nearest},
         expr::{Scope, Template, within_allowance},
     },
-    log::{CounterInfo, LockInfo},
+    log::{ActorId, CounterInfo, LockInfo},
     text::{Text, both},
 };
 
@@ -59,13 +60,14 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// The path of the variant.
+    pub(crate) fn path(&self) -> Path {
+        Path::of_variant(&self.variant)
+    }
+
     /// The path of the setup: the variant's, if it has one of its own.
     pub(crate) fn setup_path(&self) -> Path {
-        let root = Path::root();
-        match &self.variant().setup {
-            Some(_) => root.key("variants").key(&self.variant).key("setup"),
-            None => root.key("setup"),
-        }
+        if self.variant().setup.is_some() { self.path().key("setup") } else { Path::root().key("setup") }
     }
 
     /// The variant as its author wrote it.
@@ -78,10 +80,51 @@ impl Scenario {
 
     /// Whether any actor may ever believe something about a lock.
     pub fn has_beliefs(&self) -> bool {
-        let believes = |plan: &ActorPlan| {
-            plan.program.instructions.iter().any(|one| matches!(one, Instruction::Believe { .. }))
-        };
-        self.is_attached() || self.actors.iter().any(believes)
+        self.is_attached() || self.instructions().any(|one| matches!(one, Instruction::Believe { .. }))
+    }
+
+    pub fn actor(&self, actor: ActorId) -> &ActorPlan {
+        &self.actors[actor.0 as usize]
+    }
+
+    pub(crate) fn actor_named(&self, name: &str) -> Option<&ActorPlan> {
+        self.actors.iter().find(|plan| plan.actor.name == name)
+    }
+
+    /// The program and the label of a reply such as `A.release`.
+    pub(crate) fn reply<'n>(&self, name: &'n str) -> Option<(&Program, &'n str)> {
+        let (who, label) = name.rsplit_once('.')?;
+        Some((&self.actor_named(who)?.program, label))
+    }
+
+    /// The instructions of all actors.
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.actors.iter().flat_map(|plan| &plan.program.instructions)
+    }
+
+    /// The operations of all actors.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &PlannedOperation> {
+        self.instructions().filter_map(Instruction::operation).map(|operation| &**operation)
+    }
+
+    /// The operation of a move, if its label is unique in the program.
+    pub(crate) fn operation_of(&self, one: &PlannedMove) -> Option<&PlannedOperation> {
+        self.actor(one.actor).program.only_named(&one.label)
+    }
+
+    /// The claims that are expressions, with their paths.
+    pub(crate) fn claim_sources(&self) -> impl Iterator<Item = (&str, Path)> {
+        let at = self.path().key("claims");
+        self.variant().claims.iter().enumerate().filter_map(move |(n, claim)| match claim {
+            Claim::Bare(source) => Some((source.as_str(), at.index(n))),
+            Claim::That { that, .. } => Some((that.as_str(), at.index(n).key("that"))),
+            Claim::Overlap { .. } | Claim::Exclusive { .. } => None,
+        })
+    }
+
+    /// Whether a client may do what nothing here says: an external program, or one that a learner writes.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_attached() || self.loaded.lesson.kata.is_some()
     }
 
     /// Whether an actor locks files.
@@ -148,7 +191,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         let known = lesson.variants.keys().map(String::as_str);
         return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known));
     };
-    let at = root.key("variants").key(name);
+    let at = Path::of_variant(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
     check_metrics(lesson, lab, &at)?;

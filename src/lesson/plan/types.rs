@@ -10,7 +10,7 @@ use super::{
         has_word,
     },
     PlannedVerb, Scenario,
-    program::{Frame, Instruction},
+    program::Frame,
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -78,7 +78,7 @@ fn of_type(command: &str) -> Option<(usize, bool)> {
 
 /// The uses of each literal key; `None` if external programs may use any.
 fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
-    if scenario.actors.iter().any(|plan| plan.program.outside) {
+    if scenario.is_attached() {
         return None;
     }
     let at = scenario.setup_path();
@@ -239,8 +239,7 @@ fn check_functions(scenario: &Scenario) -> Result<(), Mistake> {
     if sent(scenario).any(|(verb, _)| loads(verb)) {
         return Ok(());
     }
-    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
-    for (operation, _) in operations {
+    for operation in scenario.operations() {
         let (PlannedVerb::Redis(words), Some(path)) = (&operation.verb, &operation.path) else { continue };
         let command = words[0].pattern().to_ascii_uppercase();
         if has_word("FCALL FCALL_RO", &command) && operation.allow.is_empty() {
@@ -323,11 +322,7 @@ fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
         let is_it = |known: &str| stands_for(known, key) || known == ANY.to_string();
         found.iter().any(|(known, uses)| is_it(known) && uses.iter().any(writes))
     };
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    for operation in instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some(operation),
-        _ => None,
-    }) {
+    for operation in scenario.operations() {
         let (PlannedVerb::Redis(words), Some(path)) = (&operation.verb, &operation.path) else { continue };
         let command = words[0].pattern().to_ascii_uppercase();
         let reads = of_type(&command).is_some_and(|(_, makes)| !makes);
@@ -359,11 +354,7 @@ fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
 
 /// The operations of the setup and of the programs, with their paths; `None` for the setup and in a recipe.
 pub(super) fn sent(scenario: &Scenario) -> impl Iterator<Item = (&PlannedVerb, Option<&Path>)> {
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some((&operation.verb, operation.path.as_ref())),
-        _ => None,
-    });
+    let operations = scenario.operations().map(|operation| (&operation.verb, operation.path.as_ref()));
     scenario.setup.iter().map(|line| (&line.verb, None)).chain(operations)
 }
 
@@ -535,7 +526,7 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
 
 /// Reports a `before` or `ls` of keys that nobody writes in any variant: it would always find nothing.
 pub(crate) fn check_prefixes(scenarios: &[Scenario]) -> Result<(), Mistake> {
-    if scenarios.iter().flat_map(|scenario| &scenario.actors).any(|plan| plan.program.outside) {
+    if scenarios.iter().any(Scenario::is_attached) {
         return Ok(());
     }
     let written = || scenarios.iter().flat_map(sent).flat_map(|(verb, _)| etcd_written(verb));

@@ -8,7 +8,7 @@ use super::{
         expr::Template,
     },
     PlannedCall, PlannedVerb, Scenario,
-    program::{Frame, Instruction},
+    program::Frame,
 };
 use crate::{
     log::{ANY, Product, stands_for},
@@ -19,7 +19,7 @@ use crate::{
 type Made<'s> = (PlannedCall, &'s [String], Path, Option<String>);
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    if scenario.actors.iter().any(|plan| plan.program.outside) {
+    if scenario.is_attached() {
         return Ok(());
     }
     let (setup, made) = calls(scenario);
@@ -93,7 +93,7 @@ fn check_children(scenario: &Scenario, setup: &[Made<'_>], made: &[Made<'_>]) ->
     let of_setup = |of: &str| setup.iter().find_map(|made| child_of(made, of));
     for plan in &scenario.actors {
         let calls = plan.program.instructions.iter().enumerate().filter_map(|(at, instruction)| {
-            let Instruction::Operate(operation) = instruction else { return None };
+            let operation = instruction.operation()?;
             Some((at, operation, on_zookeeper(&operation.verb)?.parts()))
         });
         let calls: Vec<_> = calls.collect();
@@ -108,7 +108,7 @@ fn check_children(scenario: &Scenario, setup: &[Made<'_>], made: &[Made<'_>]) ->
                 .flat_map(|(.., parts)| parts)
                 .find_map(|call| child_of(&(call.clone(), &[], Path::root(), path_of(call, &[])), &path));
             if let Some(child) = own.or_else(|| of_setup(&path))
-                && !operation.allow.iter().any(|code| code == "NotEmpty")
+                && !operation.allows("NotEmpty")
             {
                 let child = child.replace(ANY, "…");
                 let message = both!(

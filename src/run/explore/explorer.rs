@@ -45,7 +45,7 @@ impl Pick {
     /// The step in words: `A.` for a move, the fault for a fault, nothing if time passes. Which operation a
     /// move carries out is known only to the explorer.
     pub(crate) fn words(self, scenario: &Scenario) -> String {
-        let name = |actor: ActorId| &scenario.actors[actor.0 as usize].actor.name;
+        let name = |actor: ActorId| &scenario.actor(actor).actor.name;
         match (self, self.choices(scenario).last()) {
             (Self::LoseReply(actor, _), _) => format!("{}.(lost)", name(actor)),
             (_, Some(Choice::Move { actor })) => format!("{}.", name(*actor)),
@@ -69,7 +69,7 @@ impl Pick {
             Self::Timer => return vec![Choice::Timer],
             Self::Pass(millis) => return vec![Choice::Pass { millis }],
             Self::LoseReply(actor, to) => {
-                let client = &scenario.actors[actor.0 as usize].actor.client;
+                let client = &scenario.actor(actor).actor.client;
                 let link = || LinkId::new(client, &server(to));
                 let hold = Fault::Hold { link: link(), way: Direction::Replies };
                 return vec![

@@ -17,7 +17,7 @@ pub(super) fn with_releases(log: &Log, scenario: &Scenario) -> Log {
     let mut requests: HashMap<u32, (usize, bool)> = HashMap::new();
     for n in 0..events.len() {
         let Some(actor) = events[n].kind.actor() else { continue };
-        if !scenario.actors[actor.0 as usize].program.outside {
+        if !scenario.actor(actor).program.outside {
             continue;
         }
         match &events[n].kind {

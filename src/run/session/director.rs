@@ -268,7 +268,7 @@ impl Director {
     /// Whether servers are observed after each move of an actor. Not for a crowd: observing would take longer
     /// than its moves and fill the log.
     pub(crate) fn observes_after_move_of(&self, actor: ActorId) -> bool {
-        !self.scenario.actors[actor.0 as usize].actor.crowd
+        !self.scenario.actor(actor).actor.crowd
     }
 
     /// Renders a text in both languages with the values of `names`.
@@ -311,11 +311,11 @@ impl Director {
     }
 
     fn client_of(&self, actor: ActorId) -> &str {
-        &self.scenario.actors[actor.0 as usize].actor.client
+        &self.scenario.actor(actor).actor.client
     }
 
     pub(crate) fn name(&self, actor: ActorId) -> &str {
-        &self.scenario.actors[actor.0 as usize].actor.name
+        &self.scenario.actor(actor).actor.name
     }
 
     pub(crate) async fn inject_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {

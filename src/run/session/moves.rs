@@ -168,7 +168,7 @@ impl Director {
         if !self.harness.is_frozen(actor) {
             return Ok(());
         }
-        let plan = &self.scenario.actors[actor.0 as usize].actor;
+        let plan = &self.scenario.actor(actor).actor;
         let (name, client) = (&plan.name, &plan.client);
         let message = both!(
             "the story moves {name}{label}, but {client} is frozen",

@@ -88,7 +88,7 @@ impl Director {
         if self.scenario.lab().is_cluster() && wire.command.product() == Some(Product::Redis) {
             self.redirects.last.insert(actor, wire.server.clone());
             // A program that handles redirections itself gets them as replies.
-            if !operation.allow.iter().any(|code| code == "MOVED" || code == "ASK") {
+            if !operation.allows("MOVED") && !operation.allows("ASK") {
                 let in_flight = RedirectedCommand { wire: wire.clone(), redirections: 0, asking: false };
                 self.redirects.in_flight.insert(op, in_flight);
             }

@@ -2,7 +2,7 @@
 
 use super::{Kind, Why, case::Case, words};
 use crate::{
-    lesson::plan::{Instruction, PlannedOperation, PlannedVerb},
+    lesson::plan::{PlannedOperation, PlannedVerb},
     log::{ActorId, EventKind},
     verdict::Breach,
     world::effect::{Access, command},
@@ -50,13 +50,10 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
 pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
     let (_, made) = case.last_sent(actor, at)?;
-    let operations = program.instructions.iter().filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some(operation.as_ref()),
-        _ => None,
-    });
-    let mut from = operations.skip_while(|operation| operation.label != made);
+    let mut from = program.operations().skip_while(|operation| operation.label != made);
     let made = first_word(from.next()?);
-    let mut next = from.filter_map(first_word).filter(|word| !command::only_reads(word));
+    let mut next =
+        from.filter_map(|operation| first_word(operation)).filter(|word| !command::only_reads(word));
     next.next().filter(|next| made.as_ref() != Some(next))
 }
 

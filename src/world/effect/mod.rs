@@ -15,11 +15,7 @@ pub use command::lease;
 use command::{PossibleEffect, ReplyKind};
 
 use crate::{
-    lesson::{
-        Scenario, ScriptKey,
-        plan::{Instruction, PlannedVerb},
-        script_calls,
-    },
+    lesson::{Scenario, ScriptKey, plan::PlannedVerb, script_calls},
     log::{ActorId, Command, Event, EventKind, OpId, Reply},
 };
 
@@ -84,10 +80,8 @@ impl Effects {
                 continue;
             }
             before = Some(&plan.program);
-            for instruction in &plan.program.instructions {
-                if let Instruction::Operate(operation) = instruction
-                    && let PlannedVerb::Script { name, source, .. } = &operation.verb
-                {
+            for operation in plan.program.operations() {
+                if let PlannedVerb::Script { name, source, .. } = &operation.verb {
                     scripts.entry(name.clone()).or_insert_with(|| script_calls(source));
                 }
             }
@@ -221,23 +215,19 @@ impl Effects {
 /// never seems to delete or extend a missing key. Then nobody has set a key that does not exist, and its former setters
 /// do not matter any more.
 pub(crate) fn all_created_keys_are_reported(scenario: &Scenario) -> bool {
-    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    instructions.all(|instruction| {
-        let Instruction::Operate(operation) = instruction else { return true };
-        match &operation.verb {
-            PlannedVerb::Redis(words) => {
-                let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-                command::reports_created_keys(&words)
-            }
-            PlannedVerb::Script { source, .. } => {
-                let calls = script_calls(source);
-                let named = calls.iter().filter(|(_, key)| matches!(key, ScriptKey::Place(_)));
-                named.count() == source.matches("call").count()
-                    && calls.iter().all(|(name, _)| command::creates_no_key(name))
-                    && command::reply_tells_effects(source)
-            }
-            _ => true,
+    scenario.operations().all(|operation| match &operation.verb {
+        PlannedVerb::Redis(words) => {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            command::reports_created_keys(&words)
         }
+        PlannedVerb::Script { source, .. } => {
+            let calls = script_calls(source);
+            let named = calls.iter().filter(|(_, key)| matches!(key, ScriptKey::Place(_)));
+            named.count() == source.matches("call").count()
+                && calls.iter().all(|(name, _)| command::creates_no_key(name))
+                && command::reply_tells_effects(source)
+        }
+        _ => true,
     })
 }
 

@@ -38,10 +38,7 @@ impl Draft<'_> {
     /// Reports an error code that a condition compares with and that no operation allows: the run would end with that
     /// error.
     pub(super) fn check_asked_errors(&mut self) {
-        let operations = self.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => Some(operation),
-            _ => None,
-        });
+        let operations = self.program.operations();
         let allowed: Vec<&str> =
             operations.flat_map(|operation| operation.allow.iter().map(String::as_str)).collect();
         let mut asked = self.asked_errors.iter();
@@ -106,13 +103,8 @@ impl Draft<'_> {
             let part = part.trim();
             let asked = [" is none", " is not none", " == none", " != none"];
             let label = asked.iter().find_map(|asked| part.strip_suffix(asked))?.trim();
-            let mut named =
-                self.program.instructions.iter().rev().filter_map(|instruction| match instruction {
-                    Instruction::Operate(operation) if label == "reply" || operation.label == label => {
-                        Some(operation)
-                    }
-                    _ => None,
-                });
+            let operations = self.program.operations().rev();
+            let mut named = operations.filter(|operation| label == "reply" || operation.label == label);
             let is_told = |code: &String| self.compiler.reads_lost && code == "Lost";
             if let Some(own) = own.filter(|own| own.is_meant(label)) {
                 return Answer::nil_doubt(own.verb, label).filter(|_| own.allow.iter().all(is_told));

@@ -1,11 +1,7 @@
 //! Checks for operands of calls of ZooKeeper and etcd whose known values are of the wrong kind.
 
 use super::{
-    super::{
-        PlannedCall,
-        doubts::Answer,
-        program::{Instruction, PlannedVerb},
-    },
+    super::{PlannedCall, doubts::Answer, program::PlannedVerb},
     Draft,
 };
 use crate::{
@@ -206,11 +202,8 @@ impl Draft<'_> {
     /// Reports the use of a znode's sequence number if the program creates no sequential znode.
     pub(super) fn check_numbered(&mut self) {
         let Some(path) = self.asks_suffix.take() else { return };
-        let calls = self.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => match &operation.verb {
-                PlannedVerb::Call(call) if call.name() == "create" => Some(call),
-                _ => None,
-            },
+        let calls = self.program.operations().filter_map(|operation| match &operation.verb {
+            PlannedVerb::Call(call) if call.name() == "create" => Some(call),
             _ => None,
         });
         let created: Vec<_> = calls.filter(|call| call.product() == Product::Zookeeper).collect();

@@ -1,9 +1,6 @@
 //! Checks for locks that a program unlocks and never locks.
 
-use super::{
-    super::program::{Instruction, PlannedVerb},
-    Draft,
-};
+use super::{super::program::PlannedVerb, Draft};
 use crate::{
     lesson::{error::did_you_mean, expr::Template},
     log::{Flock, stands_for},
@@ -13,12 +10,8 @@ use crate::{
 impl Draft<'_> {
     /// Reports a mutex, a file or a lock of MariaDB that is unlocked but never locked.
     pub(super) fn check_unlocks(&mut self) {
-        let operations = self.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => Some(operation),
-            _ => None,
-        });
         // The kind of each lock operation, whether it unlocks, the name, and the path.
-        let found = operations.filter_map(|operation| {
+        let found = self.program.operations().filter_map(|operation| {
             let (kind, unlocks, name) = match &operation.verb {
                 PlannedVerb::Local { lock, name } => ("local", !*lock, name.pattern()),
                 PlannedVerb::Flock { call, path } => ("flock", *call == Flock::Unlock, path.pattern()),

@@ -75,7 +75,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
     reach::check(scenario)?;
     let root = Path::root();
     let variant = scenario.variant();
-    let at = root.key("variants").key(&scenario.variant);
+    let at = scenario.path();
     for (n, claim) in variant.claims.iter().enumerate() {
         let at = at.key("claims").index(n);
         let same = |other: &Claim| match (other, claim) {
@@ -122,7 +122,7 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
     let mut judged: Vec<(Path, Vec<Option<Doubt>>)> = Vec::new();
     for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
         let (invariants, at) = match (&scenario.variant().invariants, &scenario.loaded.lesson.invariants) {
-            (Some(own), _) => (own, Path::root().key("variants").key(&scenario.variant).key("invariants")),
+            (Some(own), _) => (own, scenario.path().key("invariants")),
             (None, Some(shared)) => (shared, Path::root().key("invariants")),
             (None, None) => continue,
         };
@@ -184,17 +184,14 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
 
 /// Reports a lock that programs wait for or drop, but never hold.
 fn check_held(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
-    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let is_held = instructions.any(|instruction| match instruction {
+    let is_held = scenario.instructions().any(|instruction| match instruction {
         Instruction::Believe { lock: held, belief: Belief::Holding | Belief::Sharing } => {
             let held = held.pattern();
             stands_for(&held, lock) || stands_for(lock, &held)
         }
         _ => false,
     });
-    let is_open = scenario.loaded.lesson.kata.is_some()
-        || scenario.actors.iter().any(|plan| plan.program.outside || plan.program.locks_files);
-    if is_held || is_open {
+    if is_held || scenario.is_open() || scenario.locks_files() {
         return Ok(());
     }
     let message = both!("no program ever holds `{lock}`", "没有任何程序持有过 `{lock}`");
@@ -213,11 +210,9 @@ fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mista
         Some(_) => return Ok(()),
         None => 1,
     };
-    let mut plans = scenario.actors.iter();
-    let outside = plans.any(|plan| plan.program.outside);
     let holds = |name: &String| stands_for(name, lock) || stands_for(lock, name);
     let actors = scenario.actors.iter().filter(|plan| plan.program.locks.iter().any(holds)).count();
-    if outside || actors > most {
+    if scenario.is_attached() || actors > most {
         return Ok(());
     }
     let message = both!(
@@ -344,8 +339,8 @@ pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
 
 /// Whether a name in claims is a counter, or how many notifications a client had.
 fn is_count(scenario: &Scenario, name: &str) -> bool {
-    let is_actor = |who: &str| scenario.actors.iter().any(|plan| plan.actor.name == who);
-    scenario.counters.contains(name) || name.strip_suffix(".notified").is_some_and(is_actor)
+    let notified = || scenario.actor_named(name.strip_suffix(".notified")?);
+    scenario.counters.contains(name) || notified().is_some()
 }
 
 /// The kind of a name in claims: a parameter, a counter, or an attribute of a client.
@@ -369,17 +364,13 @@ fn check_comparison(
     if let Some((message, help)) = counter.or_else(actor) {
         return Err(Mistake::new(at, message).help(help));
     }
-    let plan_of = |name: &str| {
-        let (who, label) = name.rsplit_once('.')?;
-        Some((scenario.actors.iter().find(|plan| plan.actor.name == who)?, label.to_owned()))
-    };
-    let answer = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.answer_of(&label));
-    let columns = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.columns_of(&label));
+    let answer = |name: &str| scenario.reply(name).and_then(|(program, label)| program.answer_of(label));
+    let columns = |name: &str| scenario.reply(name).and_then(|(program, label)| program.columns_of(label));
     // An error of MariaDB is a text.
     let number = |part: &&str| {
         let (left, _, right) = split_comparison(part)?;
-        let (plan, label) = plan_of(left)?;
-        let copes = plan.program.allows(&label, right) && right.parse::<u16>().is_ok();
+        let (program, label) = scenario.reply(left)?;
+        let copes = program.allows(label, right) && right.parse::<u16>().is_ok();
         copes.then(|| {
             (
                 both!("`{left}` is a text where it was an error", "出错时 `{left}` 是文字"),
@@ -392,8 +383,8 @@ fn check_comparison(
         .or_else(|| doubt(source, answer))
         .or_else(|| field_doubt(source, answer, columns))
         .or_else(|| {
-            items::beyond(source, |name| match plan_of(name) {
-                Some((plan, label)) => plan.program.items_of(&label),
+            items::beyond(source, |name| match scenario.reply(name) {
+                Some((program, label)) => program.items_of(label),
                 None => items::replied(name, scenario),
             })
         })
@@ -401,7 +392,7 @@ fn check_comparison(
         .or_else(|| types::doubt(source, scenario))
         .or_else(|| {
             let statement =
-                |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.statement_of(&label));
+                |name: &str| scenario.reply(name).and_then(|(program, label)| program.statement_of(label));
             replies::reply_doubt(source, statement, scenario)
                 .or_else(|| replies::count_doubt(source, statement, scenario))
         })
@@ -423,14 +414,13 @@ fn check_comparison(
         .or_else(|| there::of_expiry(source, scenario))
         .or_else(|| kind_doubt(source, |name| kind_in(scenario, name, answer(name))))
         .or_else(|| {
-            let is_fixed = scenario.loaded.lesson.kata.is_none();
-            let of = |name: &str| plan_of(name).filter(|_| is_fixed);
-            number_doubt(source, |name| of(name).and_then(|(plan, label)| numbers_of(&plan.program, &label)))
-                .or_else(|| {
-                    subject_doubt(source, |name| {
-                        of(name).and_then(|(plan, label)| subjects_of(&plan.program, &label))
-                    })
-                })
+            let numbers =
+                |name: &str| scenario.reply(name).and_then(|(program, label)| numbers_of(program, label));
+            let subjects =
+                |name: &str| scenario.reply(name).and_then(|(program, label)| subjects_of(program, label));
+            number_doubt(source, numbers)
+                .or_else(|| subject_doubt(source, subjects))
+                .filter(|_| scenario.loaded.lesson.kata.is_none())
         });
     match found {
         Some((message, help)) => Err(Mistake::new(at, message).help(help)),

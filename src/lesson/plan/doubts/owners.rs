@@ -1,7 +1,10 @@
 //! Owners that a key or a znode never has: without a lease or a session it belongs to nobody.
 
 use super::{
-    super::{PlannedCall, PlannedVerb, Scenario, types::resolve_key},
+    super::{
+        PlannedCall, PlannedVerb, Scenario,
+        types::{resolve_key, sent},
+    },
     Doubt,
 };
 use crate::{
@@ -12,7 +15,7 @@ use crate::{
 
 /// The doubt about the owner of something that belongs to nobody, or never to the client of this name.
 pub(super) fn never_owned(left: &str, name: &str, scenario: &Scenario) -> Option<Doubt> {
-    if scenario.actors.iter().any(|plan| plan.program.outside) || scenario.loaded.lesson.kata.is_some() {
+    if scenario.is_open() {
         return None;
     }
     let parts = scenario.lab();
@@ -80,10 +83,7 @@ fn persistent(left: &str, name: &str, scenario: &Scenario) -> Option<Doubt> {
 /// The doubt about the owner of an etcd key that no command puts on a lease.
 fn unleased(left: &str, scenario: &Scenario) -> Option<Doubt> {
     let (key, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
-    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
-    let setup = scenario.setup.iter().map(|line| &line.verb);
-    let mut calls = operations.map(|(operation, _)| &operation.verb).chain(setup);
-    let is_leased = calls.any(|verb| match verb {
+    let is_leased = sent(scenario).any(|(verb, _)| match verb {
         PlannedVerb::Call(call) => {
             call.operands("LEASE").next().is_some()
                 && call.operands("KEY").any(|known| stands_for(&known.pattern(), &key))

@@ -13,10 +13,8 @@ use super::{
                 mentions::{joined, split_comparison},
             },
             has_word,
-            model::Claim,
         },
         Act, ActorPlan, PlannedVerb, Scenario,
-        program::{Instruction, Program},
     },
     Doubt,
     comparison::{Literal, literal, unallowed},
@@ -29,9 +27,7 @@ use crate::{
 
 /// Checks the claims of a variant, and the conditions that its story waits for.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    // External programs and those that a learner writes may do anything.
-    let is_open = scenario.actors.iter().any(|plan| plan.program.outside);
-    if is_open || scenario.loaded.lesson.kata.is_some() {
+    if scenario.is_open() {
         return Ok(());
     }
     let mut servers = Servers::default();
@@ -50,12 +46,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             _ => servers.empty.clear(),
         }
     }
-    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
-    scenario.variant().claims.iter().enumerate().try_for_each(|(n, claim)| match claim {
-        Claim::Bare(source) => check_one(scenario, source, &servers, &at.index(n)),
-        Claim::That { that, .. } => check_one(scenario, that, &servers, &at.index(n).key("that")),
-        Claim::Overlap { .. } | Claim::Exclusive { .. } => Ok(()),
-    })
+    scenario.claim_sources().try_for_each(|(source, at)| check_one(scenario, source, &servers, &at))
 }
 
 /// The effects of the story's faults on servers so far.
@@ -155,10 +146,7 @@ fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
         let why = both!("its programs count it no oftener", "这些程序最多只计这么多次");
         return Some((number(most)?, why));
     }
-    let plan_of = |who: &str| scenario.actors.iter().find(|plan| plan.actor.name == who);
-    if let Some((who, label)) = left.rsplit_once('.')
-        && plan_of(who).is_some_and(|plan| plan.program.only_sends(label, "WAIT"))
-    {
+    if scenario.reply(left).is_some_and(|(program, label)| program.only_sends(label, "WAIT")) {
         let why = both!("no server here has more replicas", "这里没有服务器有更多从节点");
         return Some((number(scenario.lab().most_replicas())?, why));
     }
@@ -197,12 +185,7 @@ fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
 
 /// Whether any command may delete a key.
 fn may_delete(key: &str, scenario: &Scenario) -> bool {
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let mut operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some(&operation.verb),
-        _ => None,
-    });
-    operations.any(|verb| match verb {
+    scenario.operations().any(|operation| match &operation.verb {
         PlannedVerb::Redis(words) => {
             let name = words[0].pattern().to_ascii_uppercase();
             let named = || words[1..].iter().any(|word| stands_for(&word.pattern(), key));
@@ -301,17 +284,10 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
     })
 }
 
-/// The program of a reply such as `A.release`, and the label.
-fn operation<'s, 'n>(name: &'n str, scenario: &'s Scenario) -> Option<(&'s Program, &'n str)> {
-    let (who, label) = name.trim().rsplit_once('.')?;
-    let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
-    Some((&plan.program, label))
-}
-
 /// The doubt about a reply that is nil, of a command that always answers.
 fn of_nil(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let name = source.strip_suffix(" is none").or_else(|| source.strip_suffix(" == none"))?;
-    let (program, label) = operation(name, scenario)?;
+    let (program, label) = scenario.reply(name.trim())?;
     program.nil_doubt(label, name)
 }
 
@@ -319,14 +295,14 @@ fn of_nil(source: &str, scenario: &Scenario) -> Option<Doubt> {
 fn of_reply(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let (left, "==", right) = split_comparison(source)? else { return None };
     let Literal::Text(code) = literal(right)? else { return None };
-    let (program, label) = operation(left, scenario)?;
+    let (program, label) = scenario.reply(left)?;
     unallowed(program, label, code)
 }
 
 /// The doubt about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
 fn of_crash(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let name = source.strip_suffix(".crashed")?;
-    let plan = scenario.actors.iter().find(|plan| plan.actor.name == name)?;
+    let plan = scenario.actor_named(name)?;
     let client = &plan.actor.client;
     let crashes = scenario.story.iter().any(|line| match &line.act {
         Act::Faults(faults) => {

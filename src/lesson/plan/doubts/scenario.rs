@@ -63,7 +63,7 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
 pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let (left, operator, right) = split_comparison(source)?;
     let asks = left.starts_with("owner(") && left.ends_with(')') && left.matches('(').count() == 1;
-    let is_actor = |name: &str| scenario.actors.iter().any(|plan| plan.actor.name == name);
+    let is_actor = |name: &str| scenario.actor_named(name).is_some();
     if asks && is_actor(right) {
         return Some((
             both!("`{right}` without quotes is all that is known of it", "没有引号的 `{right}` 不是名字"),
@@ -90,8 +90,7 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
     {
         return Some(doubt);
     }
-    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
-    (asks && !outside && !is_actor(name)).then(|| {
+    (asks && !scenario.is_attached() && !is_actor(name)).then(|| {
         let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
         let known = known.join(", ");
         (
@@ -173,7 +172,7 @@ pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
 
 /// The doubt about a client's name without quotes, which is an object with everything known of the client, and no text.
 pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Doubt> {
-    let is_actor = |name: &str| scenario.actors.iter().any(|plan| plan.actor.name == name);
+    let is_actor = |name: &str| scenario.actor_named(name).is_some();
     if let Some((left, operator, right)) = split_comparison(source)
         && is_actor(right)
     {
@@ -217,19 +216,17 @@ pub(super) fn of_message(source: &str, scenario: &Scenario, is_take: impl Fn(&st
 /// The messages that programs publish; `None` if others may come.
 fn published(scenario: &Scenario) -> Option<BTreeSet<String>> {
     let only_redis = scenario.lab().parts().iter().all(|part| part.product() == Product::Redis);
-    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
     // With `CONFIG SET` the server may publish what happens to keys.
     let configures = scenario.sends(|name| name == "CONFIG")
         || scenario
             .setup
             .iter()
             .any(|line| matches!(&line.verb, PlannedVerb::Redis(words) if is_word(&words[0], "CONFIG")));
-    if !only_redis || outside || configures {
+    if !only_redis || scenario.is_attached() || configures {
         return None;
     }
-    let operations = scenario.actors.iter().flat_map(|plan| plan.program.operations_in_frames());
     let mut published = BTreeSet::new();
-    for (operation, _) in operations {
+    for operation in scenario.operations() {
         match &operation.verb {
             PlannedVerb::Redis(words) if is_word(&words[0], "PUBLISH") => {
                 published.extend(words.get(2).map(Template::pattern));

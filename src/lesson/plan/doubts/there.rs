@@ -63,7 +63,7 @@ pub(super) fn of_expiry(source: &str, scenario: &Scenario) -> Option<Doubt> {
         let (key, _) = Mentions::of(left).keys_of("pttl").into_iter().next()?;
         (is_left && asks && is_redis).then_some((left, key))
     })?;
-    if scenario.actors.iter().any(|plan| plan.program.outside) || scenario.loaded.lesson.kata.is_some() {
+    if scenario.is_open() {
         return None;
     }
     let setup = scenario.setup.iter().map(|line| (&line.verb, Vec::new()));

@@ -13,7 +13,6 @@ use super::{
         PlannedMove, PlannedOperation, PlannedVerb, Scenario,
         doubts::{Literal, literal, required},
         order::Positions,
-        program::Instruction,
     },
     State,
 };
@@ -30,7 +29,7 @@ enum Silence {
 
 /// The link over which an operation is sent, for a Redis command that goes to a known server.
 fn link_of(scenario: &Scenario, actor: ActorId, operation: &PlannedOperation) -> Option<LinkId> {
-    let plan = &scenario.actors[actor.0 as usize];
+    let plan = scenario.actor(actor);
     if !matches!(operation.verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. }) || plan.program.outside {
         return None;
     }
@@ -65,16 +64,11 @@ impl State {
         one: &PlannedMove,
         waits: bool,
     ) -> Option<(Text, Text)> {
-        let actor = &scenario.actors[one.actor.0 as usize];
-        let name = format!("{}.{}", actor.actor.name, one.label);
+        let name = format!("{}.{}", scenario.actor(one.actor).actor.name, one.label);
         self.lost.remove(&name);
-        let mut operations = actor.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) if operation.label == one.label => Some(&**operation),
-            _ => None,
-        });
-        let operation = operations.next()?;
-        let link = link_of(scenario, one.actor, operation).filter(|_| operations.next().is_none())?;
-        let copes = operation.allow.iter().any(|code| code == "Lost");
+        let operation = scenario.operation_of(one)?;
+        let link = link_of(scenario, one.actor, operation)?;
+        let copes = operation.allows("Lost");
         // An operation that is tried again may have another reply by the end.
         if copes && operation.until.is_some() {
             return None;
@@ -120,10 +114,10 @@ impl State {
             if matches!(operation.verb, PlannedVerb::Wait(_)) {
                 continue;
             }
-            if operation.allow.iter().any(|code| code == "Lost") {
+            if operation.allows("Lost") {
                 return None;
             }
-            let name = format!("{}.{}", scenario.actors[actor.0 as usize].actor.name, operation.label);
+            let name = format!("{}.{}", scenario.actor(actor).actor.name, operation.label);
             let link = link_of(scenario, actor, operation)?;
             let found = match self.silence(&link)? {
                 Silence::Lost(why) => needs_reply(&name, &why),
@@ -140,7 +134,7 @@ impl State {
         const WAIT: &str = "
             BLPOP BRPOP BLMOVE BRPOPLPUSH BLMPOP BZPOPMIN BZPOPMAX BZMPOP XREAD XREADGROUP WAIT WAITAOF CLIENT
         ";
-        let plan = &scenario.actors[actor.0 as usize];
+        let plan = scenario.actor(actor);
         let answers = |operation: &PlannedOperation| match &operation.verb {
             PlannedVerb::Redis(words) => {
                 let name = words[0].pattern().to_ascii_uppercase();
@@ -155,17 +149,13 @@ impl State {
             && self.frozen.is_empty()
             && !self.disturbed.iter().any(|link| link.from == plan.actor.client)
             && lab.parts().iter().all(|part| !part.is_replicated());
-        let mut operations = plan.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => Some(&**operation),
-            _ => None,
-        });
-        is_calm && !plan.program.outside && operations.all(answers)
+        is_calm && !plan.program.outside && plan.program.operations().all(|operation| answers(operation))
     }
 
     /// Forgets the lost replies of actors that make moves which the story does not name.
     pub(super) fn move_freely(&mut self, scenario: &Scenario, actors: &[ActorId]) {
         for actor in actors {
-            let own = format!("{}.", scenario.actors[actor.0 as usize].actor.name);
+            let own = format!("{}.", scenario.actor(*actor).actor.name);
             self.lost.retain(|name| !name.starts_with(&own));
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sqlparser::ast::{Statement, Visit};
 
 use super::{
-    super::{Act, ActorPlan, PlannedOperation, PlannedVerb, Scenario, program::Instruction},
+    super::{Act, ActorPlan, PlannedOperation, PlannedVerb, Scenario},
     constructs::Named,
     statement::read,
     tables,
@@ -15,7 +15,6 @@ use crate::{
         error::Mistake,
         expr::{Mentions, Template},
         has_word,
-        model::Claim,
     },
     log::{ANY, Product},
     text::both,
@@ -89,13 +88,10 @@ fn check_savepoints(plan: &ActorPlan) -> Result<(), Mistake> {
 
 /// The SQL statements of a program, with their operations.
 fn statements_of(plan: &ActorPlan) -> impl Iterator<Item = (&PlannedOperation, String)> {
-    plan.program.instructions.iter().filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => match &operation.verb {
-            PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
-                Some((&**operation, call.all_operands().map(Template::pattern).collect()))
-            }
-            _ => None,
-        },
+    plan.program.operations().filter_map(|operation| match &operation.verb {
+        PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
+            Some((&**operation, call.all_operands().map(Template::pattern).collect()))
+        }
         _ => None,
     })
 }
@@ -112,11 +108,7 @@ fn claims_written(scenario: &Scenario, plan: &ActorPlan) -> bool {
             writes.then(|| named.tables.into_iter().next()).flatten()
         })
         .collect();
-    let claims = scenario.variant().claims.iter().filter_map(|claim| match claim {
-        Claim::Bare(source) | Claim::That { that: source, .. } => Some(source),
-        _ => None,
-    });
-    let mut asked = claims.flat_map(|source| Mentions::of(source).keys_of("value"));
+    let mut asked = scenario.claim_sources().flat_map(|(source, _)| Mentions::of(source).keys_of("value"));
     asked.any(|(key, _)| {
         key.split_once('/').is_some_and(|(table, _)| written.contains(&table.to_ascii_lowercase()))
     })

@@ -243,7 +243,7 @@ impl Processes {
         let server = director.harness.server_of(actor, operation.on.as_deref());
         match stepper.foresee(director.clock.now(), server) {
             Some(Ok(Request::Command(Wire { command: Command::Local { name, .. }, .. }))) => {
-                let client = &self.scenario.actors[actor.0 as usize].actor.client;
+                let client = &self.scenario.actor(actor).actor.client;
                 touch.writes.push(format!("{client} {name}").into());
             }
             Some(Ok(Request::Command(Wire { command: Command::Flock { path, .. }, .. }))) => {

@@ -139,7 +139,7 @@ impl Repeats {
         first: &Action,
         again: &Action,
     ) -> ExploreError {
-        let name = &scenario.actors[actor.0 as usize].actor.name;
+        let name = &scenario.actor(actor).actor.name;
         let (first, again) = (first.text(), again.text());
         let order = self.order();
         let after = if order.is_empty() {

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     lesson::{
         LabKind, Scenario,
-        plan::{Instruction, NeverPlan, PlannedVerb},
+        plan::{NeverPlan, PlannedVerb},
     },
     log::{Access, ActorId, Choice, Command, Event, EventKind, Log, OpId, Product, Reply},
     run::explore::{
@@ -74,14 +74,10 @@ pub(super) fn can_be_counted(scenario: &Scenario) -> bool {
     let lab = scenario.lab();
     let is_seen = |part: &LabKind| !part.is_replicated() && part.product() != Product::Etcd;
     let is_zookeeper = |part: &LabKind| part.product() == Product::Zookeeper;
-    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let transacts = instructions.any(|instruction| match instruction {
-        Instruction::Operate(operation) => match &operation.verb {
-            PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
-                call.all_operands().any(|statement| Command::Sql(statement.pattern()).leaves().is_some())
-            }
-            _ => false,
-        },
+    let transacts = scenario.operations().any(|operation| match &operation.verb {
+        PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
+            call.all_operands().any(|statement| Command::Sql(statement.pattern()).leaves().is_some())
+        }
         _ => false,
     });
     let of_several = scenario.invariants.iter().any(|plan| match &plan.never {

@@ -3,7 +3,7 @@
 use crate::{
     lesson::{
         Scenario,
-        plan::{Instruction, PlannedOperation, PlannedVerb},
+        plan::{PlannedOperation, PlannedVerb},
     },
     log::{ActorId, Product},
     program::{Actors, State, actor_id},
@@ -46,7 +46,7 @@ impl Rules {
 
 /// The name of an operation: `A.acquire`.
 pub(crate) fn operation_name(scenario: &Scenario, actor: ActorId, label: &str) -> String {
-    format!("{}.{label}", scenario.actors[actor.0 as usize].actor.name)
+    format!("{}.{label}", scenario.actor(actor).actor.name)
 }
 
 /// The index of the server that an operation goes to: the first, if it names none.
@@ -146,13 +146,8 @@ impl Tally {
 
 /// Whether any program gets a lease from etcd.
 fn grants_leases(scenario: &Scenario) -> bool {
-    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    instructions.any(|instruction| match instruction {
-        Instruction::Operate(operation) => {
-            matches!(&operation.verb, PlannedVerb::Call(call) if call.name() == "grant")
-        }
-        _ => false,
-    })
+    let grants = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Call(call) if call.name() == "grant");
+    scenario.operations().any(|operation| grants(&operation.verb))
 }
 
 /// What can be done at a point of an order.

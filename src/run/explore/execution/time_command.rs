@@ -4,11 +4,7 @@
 use super::script;
 use crate::{
     clock::LessonTime,
-    lesson::{
-        Scenario,
-        expr::Template,
-        plan::{Instruction, PlannedVerb},
-    },
+    lesson::{Scenario, expr::Template, plan::PlannedVerb},
 };
 
 /// The time at which every order begins, in seconds since 1970. Any whole second will do: an order that is
@@ -52,16 +48,12 @@ pub(crate) fn asks<W: AsRef<str>>(words: &[W]) -> bool {
 
 /// Whether any program of a scenario asks a server for the time.
 pub(crate) fn is_asked_for(scenario: &Scenario) -> bool {
-    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    instructions.any(|instruction| match instruction {
-        Instruction::Operate(operation) => match &operation.verb {
-            PlannedVerb::Redis(words) => asks(&words.iter().map(Template::pattern).collect::<Vec<_>>()),
-            PlannedVerb::Script { source, args, .. } => {
-                let args = args.iter().map(Template::pattern);
-                asks(&["EVAL".to_owned(), source.to_string()].into_iter().chain(args).collect::<Vec<_>>())
-            }
-            _ => false,
-        },
+    scenario.operations().any(|operation| match &operation.verb {
+        PlannedVerb::Redis(words) => asks(&words.iter().map(Template::pattern).collect::<Vec<_>>()),
+        PlannedVerb::Script { source, args, .. } => {
+            let args = args.iter().map(Template::pattern);
+            asks(&["EVAL".to_owned(), source.to_string()].into_iter().chain(args).collect::<Vec<_>>())
+        }
         _ => false,
     })
 }

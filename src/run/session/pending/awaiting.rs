@@ -308,7 +308,7 @@ impl Director {
         let mut sessions: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         for ((actor, to), session) in &self.sessions {
             let waits = |pending: &PendingOperation| pending.actor == *actor && pending.server == *to;
-            let lives_there = self.scenario.actors[actor.0 as usize].actor.client == client;
+            let lives_there = self.scenario.actor(*actor).actor.client == client;
             if lives_there && server.is_none_or(|server| server == to) && !waited.iter().any(waits) {
                 sessions.entry(to.clone()).or_default().push(*session);
             }
