@@ -3,6 +3,7 @@
 use super::{
     super::{
         error::{Mistake, MistakeSpan, Path},
+        has_word,
         lua::{self, Lua},
     },
     commands,
@@ -32,10 +33,8 @@ pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
 pub(crate) fn asks_for_nil(source: &str, path: &Path) -> Option<Mistake> {
     for (at, call) in source.match_indices("= redis.call(") {
         let command = source[at + call.len()..].trim_start_matches(['\'', '"', ' ']);
-        let is_text = ["GET", "HGET", "LPOP", "RPOP", "GETDEL", "LINDEX", "ZSCORE"].iter().any(|name| {
-            command.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name))
-                && command[name.len()..].starts_with(['\'', '"'])
-        });
+        let command = command.split(['\'', '"']).next()?;
+        let is_text = has_word("GET HGET LPOP RPOP GETDEL LINDEX ZSCORE", &command.to_ascii_uppercase());
         let name = source[..at].trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
         if !is_text || name.is_empty() {
             continue;
@@ -169,8 +168,7 @@ pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usi
     extra("KEYS", "keys", lua.keys, given.0).or_else(|| extra("ARGV", "args", lua.args, given.1))
 }
 
-/// Reports errors that Lua's syntax allows and that occur only when the server runs the script, such as `redis:call`
-/// and a text that is compared with a number.
+/// Reports errors that Lua's syntax allows and that occur only when the server runs the script, such as `redis:call`.
 pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
     let place = |at: usize, message: Text, help: Text| Mistake {
         span: MistakeSpan::at(source, at),
@@ -227,33 +225,6 @@ pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
                 ),
                 both!("compare it with a number: `== 1`", "请和数字比较：`== 1`"),
             ));
-        }
-    }
-    for (at, call) in source.match_indices("= redis.call(") {
-        let command = source[at + call.len()..].trim_start_matches(['\'', '"', ' ']);
-        let is_text = ["GET", "HGET", "LPOP", "RPOP", "GETDEL", "LINDEX"].iter().any(|name| {
-            command.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name))
-                && command[name.len()..].starts_with(['\'', '"'])
-        });
-        let name = source[..at].trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
-        if !is_text || name.is_empty() || source.contains(&format!("{name} = tonumber(")) {
-            continue;
-        }
-        for sign in ["<=", ">=", "<", ">", "=="] {
-            let asked = format!("{name} {sign} ");
-            let found = source.match_indices(&asked).find(|(found, _)| {
-                *found > at
-                    && !source[..*found]
-                        .ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '('))
-                    && source[found + asked.len()..].starts_with(|c: char| c.is_ascii_digit())
-            });
-            if let Some((found, _)) = found {
-                return Some(place(
-                    found,
-                    both!("`{name}` is a text in Lua, and no number", "`{name}` 在 Lua 里是文字，不是数字"),
-                    both!("write `tonumber({name}) {sign} …`", "请写 `tonumber({name}) {sign} …`"),
-                ));
-            }
         }
     }
     None
