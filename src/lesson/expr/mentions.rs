@@ -78,6 +78,21 @@ impl Mentions {
     }
 }
 
+/// The attribute that an expression reads of a call with this key alone: `hash` of `value('stock').hash`.
+pub(crate) fn attribute_of<'s>(source: &'s str, function: &str, key: &str) -> Option<&'s str> {
+    tokens(source).ok()?.windows(6).find_map(|six| match six {
+        [
+            (Kind::Name, name),
+            (Kind::Sign, "("),
+            (Kind::Text, word),
+            (Kind::Sign, ")"),
+            (Kind::Sign, "."),
+            (Kind::Name, attribute),
+        ] if *name == function && text(word).as_deref() == Some(key) => Some(*attribute),
+        _ => None,
+    })
+}
+
 /// Whether the value of an expression may depend on the order of the list with this name: unless it only asks how long
 /// the list is, what is in it or whether there is one, or sorts it.
 pub(crate) fn asks_for_order(source: &str, name: &str) -> bool {
@@ -210,7 +225,15 @@ fn text(quoted: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mentions, asks_for_order, beginning, joined, split_comparison};
+    use super::{Mentions, asks_for_order, attribute_of, beginning, joined, split_comparison};
+
+    #[test]
+    fn an_attribute_is_that_of_the_call_of_this_function() {
+        let source = "owner('good/1').name == 'A' and value('good/1').stock == 1";
+        assert_eq!(attribute_of(source, "value", "good/1"), Some("stock"));
+        assert_eq!(attribute_of("owner('good/1').name == 'A'", "value", "good/1"), None);
+        assert_eq!(attribute_of("value('good/1') == 'a'", "value", "good/1"), None);
+    }
 
     #[test]
     fn whether_the_order_of_a_list_matters_is_seen() {

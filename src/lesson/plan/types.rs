@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{
         error::{Mistake, MistakeSpan, Path, did_you_mean},
-        expr::{Mentions, Template},
+        expr::{Mentions, Template, mentions::attribute_of},
         has_word,
     },
     PlannedVerb, Scenario,
@@ -574,11 +574,7 @@ pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
                 both!("write `value('{key}').{name}`", "请写 `value('{key}').{name}`"),
             ));
         }
-        let field = source.match_indices(&key).find_map(|(at, key)| {
-            let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
-            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-            Some(&rest[..end])
-        })?;
+        let field = attribute_of(source, "value", &key)?;
         let open = found.keys().any(|known| known.contains(ANY) && stands_for(known, &key));
         (field != name && TYPES.iter().any(|(other, ..)| *other == field) && !open).then(|| {
             let right = if known == 0 { format!("value('{key}')") } else { format!("value('{key}').{name}") };

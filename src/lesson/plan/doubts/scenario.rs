@@ -10,7 +10,7 @@ use super::{
             error::{ALIKE, did_you_mean, nearest},
             expr::{
                 Mentions, Template,
-                mentions::{joined, split_comparison},
+                mentions::{attribute_of, joined, split_comparison},
             },
         },
         PlannedVerb, Scenario,
@@ -33,11 +33,7 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
     let may_be_row = |key: &str| lab.has(Product::Mariadb) && (key.contains('/') || !of_redis);
     let keys = Mentions::of(source).keys_of("value");
     for (key, _) in keys.into_iter().filter(|(key, _)| !may_be_row(key)) {
-        let asked = source.match_indices(&key).find_map(|(at, key)| {
-            let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
-            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-            Some(&rest[..end])
-        });
+        let asked = attribute_of(source, "value", &key);
         let Some(field) = asked.filter(|field| !(of_redis && kinds.contains(field))) else { continue };
         let message = both!("`value('{key}')` has no `.{field}`", "`value('{key}')` 没有 `.{field}`");
         let help = if of_redis {

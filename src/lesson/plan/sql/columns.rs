@@ -21,7 +21,7 @@ use crate::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{
             Mentions,
-            mentions::{joined, split_comparison},
+            mentions::{attribute_of, joined, split_comparison},
         },
         has_word,
     },
@@ -242,11 +242,7 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
                 ),
             ));
         }
-        let asked = source.match_indices(&key).find_map(|(at, key)| {
-            let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
-            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-            Some(&rest[..end])
-        });
+        let asked = attribute_of(source, "value", &key);
         if let Some(column) = asked.filter(|asked| !columns.contains(&asked.to_ascii_lowercase())) {
             let message = both!("`{table}` has no column `{column}`", "`{table}` 没有列 `{column}`");
             let all = columns.join(", ");
