@@ -580,6 +580,7 @@ const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
     (ROWS, &[("WHERE id = 1 FOR UPDATE", "WHERE id = 2 FOR UPDATE"), ("look is not none and look[0].free == 1", "look|length == 0 or look[0].free == 1"), ("- B.look[0].free == 0", "- B.look|length == 0")]),
     (ETCD, &[("with: { id: 11 }", "with: { id: 10 }"), ("pass: 2s", "pass: 6s")]),
     (ETCD, &[("with: { id: 11 }", "with: { id: 10 }"), ("${ttl} ${id}\" }", "${ttl} ${id}\", allow: [LeaseExists] }")]),
+    (ETCD, &[("with: { id: 11 }", "with: { id: 10 }"), ("    - grant: { etcd: \"grant ${ttl} ${id}\" }\n", "    - if: self == 'A'\n      then: [grant: { etcd: \"grant ${ttl} ${id}\" }]\n      else: [grant: { etcd: \"grant ${ttl} 11\" }]\n")]),
     (BOTH, &[("sold == 2", "value('lock') is none")]),
     (KEYS, &[]),
     (BOOKING, &[]),
