@@ -20,10 +20,7 @@ use crate::{
     },
     text::Text,
     ui::app::{self, App, AppOptions, terminal},
-    ui::{
-        state::catalogue::{Catalogue, CatalogueEntry, VariantPlan},
-        theme::Theme,
-    },
+    ui::state::catalogue::{Catalogue, CatalogueEntry, VariantPlan},
 };
 
 // The help text names this number.
@@ -193,17 +190,8 @@ pub(crate) fn entry(scenario: &Scenario) -> CatalogueEntry {
 
 fn show(global: &Global, scenario: &Scenario, runs: impl Runs) -> Result<u8, Failure> {
     let entry = entry(scenario);
-    let app_options = AppOptions {
-        lang: global.lang(),
-        open: Some(attach::choice(scenario)),
-        speed: global.speed(),
-        theme: Theme::from_env(global.theme()),
-        questions: false,
-        keys: global.settings.keys.clone(),
-        reduced_motion: global.reduced_motion || global.settings.reduced_motion.unwrap_or(false),
-        mistakes: global.settings.summary(),
-        ..AppOptions::default()
-    };
+    let app_options =
+        AppOptions { open: Some(attach::choice(scenario)), questions: false, ..global.app_options() };
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
         let mut app = App::new(Catalogue::new(vec![entry]), runs, &app_options);

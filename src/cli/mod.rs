@@ -56,7 +56,11 @@ use crate::{
     recording::{self, RecordingError, carried::NotCarried},
     run::session::RunError,
     text::{Lang, Text, Words, both},
-    ui::{app::AppError, state::user_file::UserFile, theme::ThemeName},
+    ui::{
+        app::{AppError, AppOptions},
+        state::user_file::UserFile,
+        theme::{Theme, ThemeName},
+    },
 };
 
 /// Every claim held.
@@ -385,6 +389,20 @@ impl Global {
 
     fn questions(&self) -> bool {
         !self.no_questions && self.settings.questions.unwrap_or(true)
+    }
+
+    /// What the command line and the configuration say of the screen.
+    fn app_options(&self) -> AppOptions {
+        AppOptions {
+            lang: self.lang(),
+            speed: self.speed(),
+            theme: Theme::from_env(self.theme()),
+            questions: self.questions(),
+            keys: self.settings.keys.clone(),
+            reduced_motion: self.reduced_motion || self.settings.reduced_motion.unwrap_or(false),
+            mistakes: self.settings.summary(),
+            ..AppOptions::default()
+        }
     }
 
     fn library(&self) -> Result<Library, Failure> {

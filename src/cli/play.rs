@@ -142,17 +142,13 @@ pub(crate) fn play(
         open: open.filter(|_| interview.is_none()),
         compare,
         interview,
-        speed: global.speed(),
         theme: Theme::from_env(global.theme.or(global.settings.theme).or(theme).unwrap_or_default()),
-        questions: global.questions(),
         progress: progress.clone(),
         reviews,
         playing_file: playing::path(),
         trouble: trouble.or(unreviewed),
         outdated,
-        keys: global.settings.keys.clone(),
-        reduced_motion: global.reduced_motion || global.settings.reduced_motion.unwrap_or(false),
-        mistakes: global.settings.summary(),
+        ..global.app_options()
     };
     let class = class(app_options.lang)?;
     let ended = super::block_on(async {

@@ -352,12 +352,10 @@ impl Screen<'_> {
         };
         let options = AppOptions {
             lang: settings.lang,
-            speed: global.speed(),
             theme: settings.theme,
             questions: false,
-            keys: settings.keys.clone(),
-            reduced_motion: global.reduced_motion || global.settings.reduced_motion.unwrap_or(false),
-            ..AppOptions::default()
+            mistakes: None,
+            ..global.app_options()
         };
         let catalogue = Catalogue::new(vec![entry]);
         let mut app = App::of_broken_answer(catalogue, runs, &options, choice, (failure, &log));
