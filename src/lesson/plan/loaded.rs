@@ -56,7 +56,7 @@ impl Loaded {
                 .and_then(|()| cards::check(&self.lesson, &scenarios))
                 .and_then(|()| table::check(&self.lesson, &scenarios))
                 .and_then(|()| unused::check(self))
-                .and_then(|()| unused::check_given(self))
+                .and_then(|()| unused::check_params(self))
                 .and_then(|()| self.check_programs())
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_grammar))
                 .and_then(|()| scenarios.iter().try_for_each(tables::check))

@@ -111,7 +111,7 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
 }
 
 /// Reports a parameter in the `with` of a client or a program that nothing in the lesson uses.
-pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
+pub(crate) fn check_params(loaded: &Loaded) -> Result<(), Mistake> {
     let lesson = &loaded.lesson;
     let of_clients = lesson.all_clients().flat_map(|(clients, path)| {
         clients.iter().map(move |(group, client)| (client.with.keys().collect::<Vec<_>>(), path.key(group)))

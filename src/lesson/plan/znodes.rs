@@ -11,7 +11,7 @@ use super::{
     program::Frame,
 };
 use crate::{
-    log::{ANY, Product, stands_for},
+    log::{ANY, Product, product::zookeeper::parent, stands_for},
     text::both,
 };
 
@@ -229,10 +229,6 @@ fn given(template: &Template, frames: &[Frame<'_>]) -> String {
         let value = with.iter().find(|(name, _)| name == expr.source().trim());
         Some(value.map_or_else(|| ANY.to_string(), |(_, value)| given(value, outer)))
     })
-}
-
-fn parent(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
 /// The paths that a call may create. The server appends a number to the path of a sequential node.

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::{Access, Command, Traits, redis::Role, text::Quoted};
 use crate::text::{Text, both};
 
+/// The path of the znode above; empty for a znode at the top.
+pub(crate) fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
 /// What a client reports when its session loses its connection, and when it has one again.
 pub(crate) const SUSPENDED: &str = "Suspended";
 pub(crate) const RECONNECTED: &str = "Reconnected";

@@ -83,19 +83,19 @@ fn contenders_outside(scene: &Scene<'_>) -> Vec<ActorId> {
 fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &mut Buffer) {
     let Some(first) = band.members.first() else { return };
     let position = scene.world.position;
-    let beside = contenders_outside(scene);
-    let mut lit = vec![false; beside.len() + band.members.len()];
+    let outside = contenders_outside(scene);
+    let mut lit = vec![false; outside.len() + band.members.len()];
     let since = if scene.whole { 0 } else { scene.chart.last_move_begun(scene.log, position) };
     let step = scene.log.events().get(since..position).unwrap_or_default();
     let recipients = step.iter().filter_map(|event| match event.kind {
         EventKind::Notified { actor, .. } => {
-            let member = band.members.binary_search(&actor).ok().map(|member| beside.len() + member);
-            member.or_else(|| beside.iter().position(|known| *known == actor))
+            let member = band.members.binary_search(&actor).ok().map(|member| outside.len() + member);
+            member.or_else(|| outside.iter().position(|known| *known == actor))
         }
         _ => None,
     });
     recipients.for_each(|member| lit[member] = true);
-    for (member, lit) in beside.iter().chain(&band.members).zip(&mut lit) {
+    for (member, lit) in outside.iter().chain(&band.members).zip(&mut lit) {
         let actor = scene.world.actor(*member);
         *lit |= actor.is_some_and(|actor| actor.beliefs.values().any(|belief| belief.holds()));
     }
@@ -112,7 +112,7 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
     let bright = bright.add_modifier(Modifier::BOLD);
     for (n, members) in lit.chunks(each).take(cells(area)).enumerate() {
         let any = members.contains(&true);
-        let other = beside.get(n).filter(|_| each == 1);
+        let other = outside.get(n).filter(|_| each == 1);
         let symbol = match (each, any) {
             (1, _) if let Some(other) = other => scene.glyph(*other).to_owned(),
             (1, true) => scene.glyph(*first).to_owned(),

@@ -500,8 +500,8 @@ fn edge(scene: &Scene<'_>, plot: &Plot, (column, _): (u32, usize), rows: Rect, b
     let style = scene.style(Role::Danger);
     for y in rows.top()..rows.bottom() {
         // Not between two words.
-        let beside = [x.checked_sub(1), x.checked_add(1)].map(|x| buf.cell((x?, y)));
-        if beside.iter().flatten().any(|cell| !glyphs::is_word(cell.symbol())) {
+        let neighbours = [x.checked_sub(1), x.checked_add(1)].map(|x| buf.cell((x?, y)));
+        if neighbours.iter().flatten().any(|cell| !glyphs::is_word(cell.symbol())) {
             let row = Rect { y, height: 1, ..rows };
             cells::line(buf, (x, row), &[" ", glyphs::PLAYHEAD], glyphs::CLASH_EDGE, style);
         }

@@ -1,7 +1,10 @@
 //! The contents of a server as a tree of nodes, with owners and watchers.
 
 use super::{prelude::*, servers::ServerPane};
-use crate::log::{Entry, Observed, product::mariadb::Transaction};
+use crate::log::{
+    Entry, Observed,
+    product::{mariadb::Transaction, zookeeper::parent},
+};
 
 /// With more siblings than this, only the first and the last few are shown.
 const MANY: usize = 10;
@@ -119,10 +122,6 @@ fn under_way<'a>(scene: &Scene<'a>, transaction: &Transaction) -> Line<'a> {
         spans.extend([Span::raw(" "), scene.session(*holder)]);
     }
     Line::from(spans)
-}
-
-fn parent(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
 fn depth(path: &str) -> usize {
