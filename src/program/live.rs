@@ -140,19 +140,9 @@ fn before(
 
 /// The names that an operation reads before its reply, or `None` where they cannot be determined.
 fn read_before_reply(operation: &PlannedOperation) -> Option<BTreeSet<String>> {
-    let verb = match &operation.verb {
-        PlannedVerb::Redis(words) => words.iter().collect::<Vec<_>>(),
-        PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),
-        PlannedVerb::Wait(duration) => vec![duration],
-        PlannedVerb::Call(_)
-        | PlannedVerb::Given(_)
-        | PlannedVerb::Local { .. }
-        | PlannedVerb::Flock { .. }
-        | PlannedVerb::Take(_) => {
-            return None;
-        }
-    };
-    Some(verb.into_iter().chain(&operation.releases).flat_map(Template::names).collect())
+    let PlannedOperation { verb, releases, .. } = operation;
+    matches!(verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. } | PlannedVerb::Wait(_))
+        .then(|| verb.templates().into_iter().chain(releases).flat_map(Template::names).collect())
 }
 
 #[cfg(test)]

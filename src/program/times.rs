@@ -133,13 +133,10 @@ impl<'p> Names<'p> {
         match instruction {
             Instruction::Operate(operation) => {
                 let PlannedOperation { verb, until, every, releases, .. } = &**operation;
-                let sent: Vec<&Template> = match verb {
-                    PlannedVerb::Redis(words) => words.iter().collect(),
-                    PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),
-                    PlannedVerb::Wait(duration) => vec![duration],
-                    _ => return false,
-                };
-                sent.into_iter().chain(every).chain(releases).all(all_same) && until.iter().all(same)
+                let sent = verb.templates().into_iter();
+                matches!(verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. } | PlannedVerb::Wait(_))
+                    && sent.chain(every).chain(releases).all(all_same)
+                    && until.iter().all(same)
             }
             Instruction::Believe { lock, .. } => all_same(lock),
             Instruction::JumpUnless { condition, .. } => same(condition),

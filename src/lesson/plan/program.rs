@@ -155,6 +155,7 @@ impl Instruction {
 }
 
 impl PlannedVerb {
+    /// What is sent, key by key and word by word, or how long it waits.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         match self {
             Self::Redis(words) => words.iter().collect(),

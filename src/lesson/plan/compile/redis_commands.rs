@@ -71,12 +71,10 @@ impl Draft<'_> {
 
     /// Reports a list that is passed as one word of a command.
     pub(super) fn doubt_list(&mut self, verb: &PlannedVerb, path: &Path) {
-        let words: Vec<&Template> = match verb {
-            PlannedVerb::Redis(words) => words.iter().collect(),
-            PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),
-            _ => return,
-        };
-        let list = words.iter().find_map(|word| {
+        if !matches!(verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. }) {
+            return;
+        }
+        let list = verb.templates().into_iter().find_map(|word| {
             let written = word.to_string();
             let label = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
             let answer = self.program.answer_of(&label);
