@@ -1,6 +1,6 @@
 //! Fields of hashes and stream messages that claims read and no command writes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
@@ -17,6 +17,8 @@ const ONE: &str = "HSETNX HINCRBY HINCRBYFLOAT";
 const PAIRS: &str = "HSET HMSET XADD";
 /// Commands that read fields.
 const READ: &str = "HGET HEXISTS HSTRLEN HMGET";
+/// The similarity above which a field is taken for another, although somebody writes it.
+const VERY_ALIKE: f64 = 0.9;
 /// Commands that may write any field.
 const ANYTHING: &str = "EVAL EVALSHA FCALL RESTORE COPY RENAME RENAMENX HSETEX";
 
@@ -42,6 +44,42 @@ pub(crate) fn check_read(scenarios: &[Scenario]) -> Result<(), Mistake> {
         if has_word(READ, &command.pattern().to_ascii_uppercase()) {
             let mut asked = asked.iter().filter(|field| field.is_literal()).map(Template::pattern);
             asked.try_for_each(|field| check_one(&fields, &field, &path.key("redis")))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reports a field that a program writes and that stands nowhere else in the lesson, if its name is similar to that of
+/// another field of the same hash, which does.
+pub(crate) fn check_written(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let Some(text) = scenarios.first().map(|scenario| scenario.loaded.source.text()) else { return Ok(()) };
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let named = |field: &str| text.split(|c: char| !is_part(c)).filter(|word| *word == field).count();
+    let has_more = |scenario: &Scenario| scenario.actors.iter().any(|plan| plan.program.outside);
+    let mut written: BTreeMap<String, BTreeMap<String, Option<&Path>>> = BTreeMap::new();
+    for (verb, path) in scenarios.iter().filter(|scenario| !has_more(scenario)).flat_map(types::sent) {
+        let PlannedVerb::Redis(words) = verb else { continue };
+        let words: Vec<String> = words.iter().map(Template::pattern).collect();
+        let [command, key, rest @ ..] = &words[..] else { continue };
+        let command = command.to_ascii_uppercase();
+        let every = if has_word(ONE, &command) { rest.len().max(1) } else { 2 };
+        if has_word(ONE, &command) || has_word("HSET HMSET", &command) {
+            let fields = written.entry(key.clone()).or_default();
+            fields.extend(rest.iter().step_by(every).map(|field| (field.clone(), path)));
+        }
+    }
+    let bare = |field: &str| field.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    for fields in written.values() {
+        for (field, path) in fields.iter().filter(|(field, _)| named(field) == 1) {
+            let others = fields.keys().map(String::as_str);
+            let others = others.filter(|other| bare(other) != bare(field) && named(other) > 1);
+            if let (Some(path), Some(near)) = (path, nearest(field, others, VERY_ALIKE)) {
+                let message = both!(
+                    "nothing else in this lesson names the field `{field}`: nobody reads it",
+                    "字段 `{field}` 在本课里再没出现过：没有谁会读它"
+                );
+                return Err(Mistake::new(&path.key("redis"), message).help(did_you_mean(near)));
+            }
         }
     }
     Ok(())

@@ -90,6 +90,10 @@ struct Draft<'a> {
     watches: Vec<String>,
     /// Whether the steps so far have opened a Redis transaction.
     in_multi: bool,
+    /// The comparisons so far, with their paths.
+    compared: Vec<(String, Path)>,
+    /// The operations that are tried until they have no answer.
+    emptied: BTreeSet<String>,
     /// The path of an expression that uses the number of a sequential znode.
     asks_suffix: Option<Path>,
     /// The error codes that conditions compare with, with their paths, and the operation right before if that does not
@@ -134,6 +138,7 @@ impl Compiler<'_> {
         draft.check_endless();
         draft.check_unlocks();
         draft.check_asked_errors();
+        draft.check_compared();
         draft.check_numbered();
         releases::mark(&mut draft.program.instructions, self.counted);
         Ok(draft.program)
@@ -160,6 +165,8 @@ impl Compiler<'_> {
             listens_to: Vec::new(),
             watches: Vec::new(),
             in_multi: false,
+            compared: Vec::new(),
+            emptied: BTreeSet::new(),
             asks_suffix: None,
             asked_errors: Vec::new(),
             locks: Vec::new(),

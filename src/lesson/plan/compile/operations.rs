@@ -90,6 +90,7 @@ impl Draft<'_> {
             let own = Own { label, verb: &verb, allow: &allow };
             self.doubt_comparison(source, Some(own), &path.key("until"));
             self.doubt_until(label, until.as_ref(), &path.key("until"));
+            self.doubt_inverted(own, source, &path.key("until"));
             let fails = matches!(&verb, PlannedVerb::Flock { call: Flock::Try, .. });
             if fails && !allow.iter().any(|code| code == "EWOULDBLOCK") {
                 self.doubt(

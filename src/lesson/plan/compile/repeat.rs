@@ -93,6 +93,10 @@ impl Draft<'_> {
         }
         self.steps(steps, &path.key("repeat"))?;
         self.push(Instruction::Jump { to: next });
+        // Before a round, the last reply may be one of the round before.
+        if let Some(expr) = condition.as_ref().filter(|expr| !expr.names().contains("reply")) {
+            self.doubt_comparison(expr.source(), None, &path.key("while"));
+        }
         let exit = self.here();
         let asked = condition.as_ref().map(Expr::names);
         self.program.instructions[next] = Instruction::RepeatNext { condition, exit };

@@ -4,6 +4,7 @@
 use super::{
     super::{
         super::{
+            duration::parse_signed_millis,
             error::{ALIKE, did_you_mean, nearest},
             expr::{Mentions, Template},
             has_word,
@@ -179,6 +180,23 @@ impl Answer {
         }
         if let PlannedVerb::Call(call) = verb {
             return of_call(call, name);
+        }
+        if let PlannedVerb::Take(take) = verb {
+            let for_ever = |within: &Template| {
+                within.is_literal() && parse_signed_millis(&within.to_string()).is_ok_and(|millis| millis < 0)
+            };
+            return take.within.as_ref().is_none_or(for_ever).then(|| {
+                (
+                    both!(
+                        "without `within` it waits until something comes: `{name}` is never `none`",
+                        "没有 `within` 时会一直等到有通知：`{name}` 不会是 `none`"
+                    ),
+                    both!(
+                        "say how long it waits at most: `take: {{ from: …, within: 3s }}`",
+                        "请写最多等多久：`take: {{ from: …, within: 3s }}`"
+                    ),
+                )
+            });
         }
         if matches!(verb, PlannedVerb::Local { .. } | PlannedVerb::Flock { .. }) {
             return Some((
@@ -460,7 +478,7 @@ fn whole_path(left: &str, value: &Literal<'_>) -> Text {
         Literal::Text(name) if name.bytes().rev().take_while(u8::is_ascii_digit).count() >= 10 => {
             both!("write the whole path: `{left} == '/…/{name}'`", "请写完整路径：`{left} == '/…/{name}'`")
         }
-        _ => both!("such as `{left} is not none`", "例如 `{left} is not none`"),
+        _ => both!("such as `{left} == '/lock'`", "例如 `{left} == '/lock'`"),
     }
 }
 

@@ -5,6 +5,7 @@ mod answer;
 mod beginning;
 mod comparison;
 mod contradiction;
+pub(crate) mod events;
 pub(crate) mod items;
 mod kinds;
 mod owners;
@@ -26,7 +27,7 @@ pub(crate) use self::{
         Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
     },
     contradiction::required,
-    kinds::{Kind, count_doubt, kind_doubt},
+    kinds::{Held, Kind, count_doubt, held, held_doubt, kind_doubt},
     returns::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
 };
 use super::{

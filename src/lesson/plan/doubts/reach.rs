@@ -94,7 +94,9 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
     };
     let parts = joined(source);
     let found: Vec<Option<Doubt>> = parts.iter().map(|part| doubt(part)).collect();
-    if let Some((message, help)) = parts.iter().find_map(|part| of_nil(part, scenario)) {
+    // Beside another condition it may say that the move was made.
+    let answered = of_answered(source, scenario).filter(|_| parts.len() == 1);
+    if let Some((message, help)) = parts.iter().find_map(|part| of_nil(part, scenario)).or(answered) {
         return Err(Mistake::new(at, message).help(help));
     }
     // Of parts joined by `or`, all have to be doubtful.
@@ -282,6 +284,20 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
             ),
         )
     })
+}
+
+/// The doubt about a claim that a reply is not nil, of a command that always answers.
+fn of_answered(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let name = source.strip_suffix(" is not none").or_else(|| source.strip_suffix(" != none"))?;
+    let (program, label) = scenario.reply(name.trim())?;
+    let (message, _) = program.nil_doubt(label, name)?;
+    Some((
+        message,
+        both!(
+            "claim what it answers, or only that it was sent: `moves('{name}') == 1`",
+            "请断言它回复了什么；只想断言它发送过，请写 `moves('{name}') == 1`"
+        ),
+    ))
 }
 
 /// The doubt about a reply that is nil, of a command that always answers.
