@@ -10,7 +10,10 @@ use super::{
     },
     PlannedVerb, Scenario, types,
 };
-use crate::{log::stands_for, text::both};
+use crate::{
+    log::{Product, stands_for},
+    text::both,
+};
 
 /// Commands that write one field, and commands that write fields and values in turn.
 const ONE: &str = "HSETNX HINCRBY HINCRBYFLOAT";
@@ -68,6 +71,7 @@ pub(crate) fn check_written(scenarios: &[Scenario]) -> Result<(), Mistake> {
             fields.extend(rest.iter().step_by(every).map(|field| (field.clone(), path)));
         }
     }
+    check_keys(scenarios, &named)?;
     let bare = |field: &str| field.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     for fields in written.values() {
         for (field, path) in fields.iter().filter(|(field, _)| named(field) == 1) {
@@ -80,6 +84,53 @@ pub(crate) fn check_written(scenarios: &[Scenario]) -> Result<(), Mistake> {
                 );
                 return Err(Mistake::new(&path.key("redis"), message).help(did_you_mean(near)));
             }
+        }
+    }
+    Ok(())
+}
+
+/// The same for a key of Redis or etcd: one that a program writes and that stands nowhere else in the lesson.
+fn check_keys(scenarios: &[Scenario], named: &impl Fn(&str) -> usize) -> Result<(), Mistake> {
+    let mut keys: BTreeMap<String, Option<Path>> = BTreeMap::new();
+    for (verb, path) in scenarios.iter().flat_map(types::sent) {
+        let (key, field) = match verb {
+            PlannedVerb::Redis(words) if words.len() > 1 => (words[1].pattern(), "redis"),
+            PlannedVerb::Call(call) if call.product() == Product::Etcd && call.name() == "put" => {
+                let Some(key) = call.operands("KEY").next() else { continue };
+                (key.pattern(), "etcd")
+            }
+            PlannedVerb::Call(call) => {
+                let named = ["KEY", "OTHER"].into_iter().flat_map(|kind| call.operands(kind));
+                keys.extend(named.map(|key| (key.pattern(), None)));
+                continue;
+            }
+            PlannedVerb::Script { keys: of, .. } => {
+                keys.extend(of.iter().map(|key| (key.pattern(), None)));
+                continue;
+            }
+            _ => continue,
+        };
+        let writes = match verb {
+            PlannedVerb::Redis(words) => {
+                let writers = "SET SETNX INCR DECR INCRBY DECRBY HSET HINCRBY RPUSH LPUSH SADD ZADD XADD";
+                has_word(writers, &words[0].pattern().to_ascii_uppercase())
+            }
+            _ => true,
+        };
+        let path = path.filter(|_| writes).map(|path| path.key(field));
+        keys.entry(key).or_insert(path);
+    }
+    let is_plain = |key: &str| key.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let stem = |key: &str| key.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    for (key, path) in keys.iter().filter(|(key, _)| is_plain(key) && named(key) == 1) {
+        let others = keys.keys().map(String::as_str);
+        let others = others.filter(|other| is_plain(other) && stem(other) != stem(key) && named(other) > 1);
+        if let (Some(path), Some(near)) = (path, nearest(key, others, VERY_ALIKE)) {
+            let message = both!(
+                "nothing else in this lesson names the key `{key}`: nobody reads it",
+                "键 `{key}` 在本课里再没出现过：没有谁会读它"
+            );
+            return Err(Mistake::new(path, message).help(did_you_mean(near)));
         }
     }
     Ok(())

@@ -26,6 +26,9 @@ impl Draft<'_> {
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())
             .map_err(|mistake| self.named_later(&expr.names(), mistake))?;
         self.doubt_fields(source, path);
+        if source.contains(['.', '[', '|']) {
+            self.doubt_none(source, path);
+        }
         let parts = Mentions::of(source).paths.into_iter().filter(|path| path.len() > 1);
         self.doubt_emptied(&parts.map(|mut path| path.swap_remove(0)).collect(), path);
         if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
@@ -54,6 +57,7 @@ impl Draft<'_> {
             |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
             |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
         );
+        let unnumbered = || doubts::unnumbered_doubt(source);
         let beyond = || {
             doubts::items::beyond(source, |label| {
                 self.program.items_of(label).filter(|_| !self.is_set(label))
@@ -64,7 +68,9 @@ impl Draft<'_> {
                 self.program.answer_of(label).filter(|_| !self.is_set(label))
             })
         };
-        if let Some((message, help)) = doubt.or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe) {
+        if let Some((message, help)) =
+            doubt.or_else(unnumbered).or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe)
+        {
             self.doubt(path, message, help);
         }
     }
@@ -132,6 +138,7 @@ impl Draft<'_> {
             })?;
         for source in template.sources() {
             self.doubt_fields(&source, path);
+            self.doubt_none(&source, path);
         }
         self.doubt_emptied(&template.names(), path);
         Ok(template)

@@ -34,6 +34,7 @@ use super::{
         step::{Operation, Step},
     },
     constants::{Constants, values},
+    doubts::required,
     names::{self, Named},
     program::{BUILTINS, Instruction, Program},
     releases,
@@ -72,6 +73,8 @@ struct Draft<'a> {
     name: String,
     known: BTreeSet<String>,
     constants: Constants,
+    /// The parameters in the client's `with`.
+    extra: Params,
     in_recipe: bool,
     depth: usize,
     /// The programs and recipes around the steps being compiled.
@@ -94,6 +97,8 @@ struct Draft<'a> {
     compared: Vec<(String, Path)>,
     /// The operations that are tried until they have no answer.
     emptied: BTreeSet<String>,
+    /// The names that a condition around the steps being compiled requires to be `none`.
+    none_here: BTreeSet<String>,
     /// The path of an expression that uses the number of a sequential znode.
     asks_suffix: Option<Path>,
     /// The error codes that conditions compare with, with their paths, and the operation right before if that does not
@@ -130,6 +135,7 @@ impl Compiler<'_> {
         let mut given = values(self.params);
         given.extend(values(extra));
         let mut draft = self.draft(name, known, given);
+        draft.extra = extra.clone();
         draft.steps(steps, path)?;
         draft.constants.verify()?;
         draft.check_takes();
@@ -156,6 +162,7 @@ impl Compiler<'_> {
             name: name.to_owned(),
             known,
             constants: Constants::new(given),
+            extra: Params::new(),
             in_recipe: false,
             depth: 0,
             using: vec![name.to_owned()],
@@ -167,6 +174,7 @@ impl Compiler<'_> {
             in_multi: false,
             compared: Vec::new(),
             emptied: BTreeSet::new(),
+            none_here: BTreeSet::new(),
             asks_suffix: None,
             asked_errors: Vec::new(),
             locks: Vec::new(),
@@ -183,6 +191,16 @@ impl Compiler<'_> {
         let known = BUILTINS.into_iter().map(str::to_owned).chain(params).collect();
         self.draft(name, known, HashMap::new()).steps(steps, path)
     }
+}
+
+/// The names that a condition requires to be `none`.
+fn empty_by(condition: &str) -> Vec<String> {
+    let name = |part: &str| {
+        let name = part.strip_suffix(" is none").or_else(|| part.strip_suffix(" == none"))?.trim();
+        (name != "reply" && name != "error" && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+            .then(|| name.to_owned())
+    };
+    required(condition).into_iter().filter_map(name).collect()
 }
 
 impl Draft<'_> {
@@ -275,6 +293,7 @@ impl Draft<'_> {
                     self.doubt_quoted(source, &path.key("let").key(name));
                     self.doubt_comparison(source, None, &path.key("let").key(name));
                     let value = self.expr(source, &path.key("let").key(name))?;
+                    self.none_here.remove(name);
                     self.known.insert(name.clone());
                     self.constants.changes(name);
                     self.locate(self.here(), path.key("let").key(name));
@@ -284,6 +303,7 @@ impl Draft<'_> {
             }
             Step::If { condition, then, otherwise } => {
                 self.doubt_comparison(condition, None, &path.key("if"));
+                let empty = empty_by(condition);
                 let condition = self.expr(condition, &path.key("if"))?;
                 if condition.names().is_empty() && !self.in_recipe {
                     self.doubt(
@@ -301,7 +321,10 @@ impl Draft<'_> {
                 // Only one of the branches is executed, so they may share labels.
                 let before = self.labelled.clone();
                 let open = self.in_multi;
+                let outside = self.none_here.clone();
+                self.none_here.extend(empty);
                 self.steps(then, &path.key("then"))?;
+                self.none_here = outside;
                 let open_then = std::mem::replace(&mut self.in_multi, open);
                 let after = std::mem::replace(&mut self.labelled, before);
                 let skip = self.here();

@@ -176,6 +176,23 @@ impl Draft<'_> {
     }
 
     /// Reports the use of an answer that is `none`, because its operation was tried until there was none.
+    /// Reports the use of a name that is `none`, because the condition around says so.
+    pub(super) fn doubt_none(&mut self, source: &str, path: &Path) {
+        let uses = |name: &&String| {
+            source.trim().strip_prefix(name.as_str()).is_some_and(|rest| {
+                rest.is_empty()
+                    || rest.starts_with(['.', '['])
+                    || (rest.starts_with('|') && !rest.contains("default"))
+            })
+        };
+        let Some(name) = self.none_here.iter().find(uses).filter(|_| !self.in_recipe) else { return };
+        let message = both!(
+            "`{name}` is `none` here, as the condition says",
+            "按外层的条件，这里的 `{name}` 是 `none`"
+        );
+        self.doubt(path, message, both!("ask for `{name} is not none`", "条件请写 `{name} is not none`"));
+    }
+
     pub(super) fn doubt_emptied(&mut self, names: &BTreeSet<String>, path: &Path) {
         let is_one =
             |label: &String| self.program.operations().filter(|one| one.label == **label).count() == 1;

@@ -115,6 +115,7 @@ impl Draft<'_> {
         self.doubt_slots(&verb, &allow, &path);
         self.doubt_list(&verb, &path);
         let queued = self.queues(&verb, &path);
+        self.none_here.remove(label);
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),

@@ -315,11 +315,22 @@ fn always_number(source: &str) -> bool {
     let code: Vec<&str> =
         source.lines().map(|line| line.split("--").next().unwrap_or_default().trim()).collect();
     let ends = code.iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with("return "));
+    // The command whose reply a local variable keeps.
+    let kept = |name: &str| {
+        let mut given = code.iter().filter_map(|line| {
+            let (left, right) = line.split_once('=')?;
+            (left.trim().trim_start_matches("local ").trim() == name).then_some(right.trim())
+        });
+        let first = given.next().filter(|_| given.next().is_none())?;
+        let (command, rest) = first.strip_prefix("redis.call('")?.split_once('\'')?;
+        (rest.ends_with(')') && rest.matches(')').count() == 1).then_some(command)
+    };
     let is_number = |line: &str| {
         let returned = line.split(" end").next().unwrap_or_default().trim().trim_end_matches(';');
         let command = returned.strip_prefix("redis.call('").and_then(|rest| rest.split_once('\''));
         let is_alone = returned.ends_with(')') && returned.matches("call(").count() == 1;
         returned.parse::<i64>().is_ok()
+            || kept(returned).is_some_and(Answer::is_never_nil)
             || command.is_some_and(|(name, rest)| {
                 let computes = ["=", "<", ">", " and ", " or "].iter().any(|sign| rest.contains(sign));
                 is_alone && !computes && Answer::is_never_nil(name)

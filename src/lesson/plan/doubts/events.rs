@@ -8,7 +8,6 @@ use super::{
                 Template,
                 mentions::{joined, split_comparison},
             },
-            model::Claim,
         },
         PlannedCall, PlannedVerb, Scenario, TakePlan,
         program::Program,
@@ -30,18 +29,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             doubt.map_or(Ok(()), |doubt| Err(wrong(at, doubt)))?;
         }
     }
-    let taker = |name: &str| {
-        let (who, label) = name.rsplit_once('.')?;
-        let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
-        Some((&*plan.program, label.to_owned()))
-    };
-    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
-    scenario.variant().claims.iter().enumerate().try_for_each(|(n, claim)| {
-        let (source, at) = match claim {
-            Claim::Bare(source) => (source, at.index(n)),
-            Claim::That { that, .. } => (that, at.index(n).key("that")),
-            Claim::Overlap { .. } | Claim::Exclusive { .. } => return Ok(()),
-        };
+    scenario.claim_sources().try_for_each(|(source, at)| {
+        let taker = |name: &str| scenario.reply(name).map(|(program, label)| (program, label.to_owned()));
         of_cause(source, scenario, taker).map_or(Ok(()), |doubt| Err(wrong(&at, doubt)))
     })
 }
@@ -54,9 +43,7 @@ fn of_cause<'s>(
     taker: impl Fn(&str) -> Option<(&'s Program, String)>,
 ) -> Option<Doubt> {
     let only_zookeeper = scenario.lab().parts().iter().all(|part| part.product() == Product::Zookeeper);
-    let is_open =
-        scenario.loaded.lesson.kata.is_some() || scenario.actors.iter().any(|plan| plan.program.outside);
-    if !only_zookeeper || is_open {
+    if !only_zookeeper || scenario.is_open() {
         return None;
     }
     joined(source).into_iter().find_map(|part| {

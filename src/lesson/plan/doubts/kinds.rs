@@ -174,6 +174,15 @@ pub(crate) fn count_doubt(source: &str, is_count: impl Fn(&str) -> bool) -> Opti
         let is_call = left
             .split_once('(')
             .is_some_and(|(name, rest)| counts(name) && rest.find(')') == Some(rest.len() - 1));
+        if let Some(function) =
+            ["children", "replies"].into_iter().find(|name| left.starts_with(&format!("{name}(")))
+            && left.ends_with(')')
+        {
+            return Some((
+                both!("`{function}()` is a list, and never `none`", "`{function}()` 是列表，不会是 `none`"),
+                both!("such as `{left}|length == 0`", "例如 `{left}|length == 0`"),
+            ));
+        }
         (is_call || is_count(left)).then(|| {
             (
                 both!("`{left}` is a number, and never `none`", "`{left}` 是数字，不会是 `none`"),

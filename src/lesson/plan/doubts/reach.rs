@@ -91,6 +91,7 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_lost_key(part, scenario, servers))
             .or_else(|| of_crash(part, scenario))
             .or_else(|| of_reply(part, scenario))
+            .or_else(|| of_version(part, scenario))
     };
     let parts = joined(source);
     let found: Vec<Option<Doubt>> = parts.iter().map(|part| doubt(part)).collect();
@@ -305,6 +306,29 @@ fn of_nil(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let name = source.strip_suffix(" is none").or_else(|| source.strip_suffix(" == none"))?;
     let (program, label) = scenario.reply(name.trim())?;
     program.nil_doubt(label, name)
+}
+
+/// The doubt about the version that a `set` answers: the data had version 0 before.
+fn of_version(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let (program, label) = scenario.reply(left.strip_suffix(".version")?)?;
+    let never = match (operator, figure(right, scenario)?) {
+        ("==", number) => number < 1,
+        ("<", number) => number < 2,
+        _ => false,
+    };
+    let mut named = program.operations().filter(|operation| operation.label == label).peekable();
+    named.peek()?;
+    let sets = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Call(call) if call.name() == "set");
+    (never && named.all(|operation| sets(&operation.verb))).then(|| {
+        (
+            both!(
+                "`{left}` is the version after the change, 1 or more: a new znode has 0",
+                "`{left}` 是修改之后的版本，至少是 1：刚创建的 znode 才是 0"
+            ),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )
+    })
 }
 
 /// The doubt about an error that would end the run.

@@ -62,6 +62,21 @@ pub(crate) fn reply_doubt(
             return Some(doubt);
         }
         let whole = format!("{name}[{index}].{column}");
+        let is_given = table.is_some_and(|table| {
+            table.columns.iter().any(|known| known.name == column.to_ascii_lowercase() && !known.may_be_null)
+        });
+        if is_given
+            && let Some(test) =
+                [" is none", " is not none"].iter().find(|test| source.contains(&format!("{whole}{test}")))
+        {
+            return Some((
+                both!(
+                    "`{column}` is NOT NULL: `{whole}{test}` is always the same",
+                    "列 `{column}` 是 NOT NULL：`{whole}{test}` 的结果总是一样"
+                ),
+                both!("where there is no row: `{name}|length == 0`", "没有这一行时请写 `{name}|length == 0`"),
+            ));
+        }
         let compared = joined(source).into_iter().filter_map(split_comparison);
         let (_, operator, right) = compared.into_iter().find(|(left, ..)| *left == whole)?;
         of_compared((&whole, operator, right), kind_of(select, column, table)?)
