@@ -48,6 +48,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("while: ahead is not none", "while: ahead is none", "- watch: { zk: \"exists -w /el/${ahead}\" }", "here, as the condition says", "按外层的条件，这里的"),
         ("children('/el') == []", "children('/el') is none", "- children('/el') is none", "is a list, and never", "是列表，不会是"),
         ("set /epoch ${epoch|int + 1} ${stat.version}", "set /epoch ${stat.version} ${epoch|int + 1}", "- bump: { zk: \"set /epoch ${stat.version} ${epoch|int + 1}\", allow: [BadVersion] }", "the version stands here as the data", "这里把版本号写在了数据的位置"),
+        ("owner('/el/c-0000000000') is none, within: 20s", "owner('/el/c-0') is none, within: 20s", "- await: { that: owner('/el/c-0') is none, within: 20s }", "is no znode: the server appends ten digits to a sequential o", "这个 znode：服务器给顺序节点加上的是十位序号"),
     ]),
     (GUARDRAIL, &[
         ("AND fence < ${stat.czxid}", "AND fence < ${stat}", "- save: { sql: \"UPDATE doc SET body = '${self}', fence = ${stat.czxid} WHERE id = 7 AND fence < ${stat}\" }", "is an object with czxid, mzxid, pzxid, ctime, mtime, version", "是一个对象，字段有 czxid, mzxid, pzxid, ctime, mtime, version, cversi"),

@@ -22,7 +22,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         let PlannedVerb::Redis(words) = &operation.verb else { continue };
         match (words[0].pattern().to_ascii_uppercase().as_str(), &words[1..]) {
             ("SUBSCRIBE" | "SSUBSCRIBE", channels) => {
-                subscribed.extend(channels.iter().map(Template::pattern))
+                subscribed.extend(channels.iter().map(Template::pattern));
             }
             ("PSUBSCRIBE", _) => return Ok(()),
             ("PUBLISH" | "SPUBLISH", [channel, ..]) => published.push((channel.pattern(), &operation.path)),

@@ -135,7 +135,7 @@ impl Compiler<'_> {
         let mut given = values(self.params);
         given.extend(values(extra));
         let mut draft = self.draft(name, known, given);
-        draft.extra = extra.clone();
+        draft.extra.clone_from(extra);
         draft.steps(steps, path)?;
         draft.constants.verify()?;
         draft.check_takes();
@@ -272,21 +272,7 @@ impl Draft<'_> {
                 self.push(Instruction::Believe { lock, belief: *belief });
                 Ok(())
             }
-            Step::Count { counter } => {
-                let at = path.key("count");
-                names::check(counter, Named::Counter, &at)
-                    .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
-                if self.compiler.params.contains_key(counter) {
-                    let message = both!("`{counter}` is a parameter already", "`{counter}` 已经是参数");
-                    return Err(Mistake::new(&at, message).help(both!(
-                        "name what is counted, such as `count: sold`",
-                        "请写被计数的事物，例如 `count: sold`"
-                    )));
-                }
-                self.program.counters.insert(counter.clone());
-                self.push(Instruction::Count { counter: counter.clone() });
-                Ok(())
-            }
+            Step::Count { counter } => self.count(counter, &path.key("count")),
             Step::Let { values } => {
                 for (name, source) in values {
                     names::check(name, Named::Value, &path.key("let").key(name))?;
@@ -351,6 +337,21 @@ impl Draft<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn count(&mut self, counter: &str, at: &Path) -> Result<(), Mistake> {
+        names::check(counter, Named::Counter, at)
+            .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
+        if self.compiler.params.contains_key(counter) {
+            let message = both!("`{counter}` is a parameter already", "`{counter}` 已经是参数");
+            return Err(Mistake::new(at, message).help(both!(
+                "name what is counted, such as `count: sold`",
+                "请写被计数的事物，例如 `count: sold`"
+            )));
+        }
+        self.program.counters.insert(counter.to_owned());
+        self.push(Instruction::Count { counter: counter.to_owned() });
+        Ok(())
     }
 
     /// Notes where the author wrote the expression of an instruction.

@@ -89,18 +89,14 @@ impl Draft<'_> {
         false
     }
 
-    /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
-    /// belongs.
-    pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
-        if self.doubt_object(call, path) {
-            return;
-        }
+    /// Reports a version that is written as the data of a znode.
+    fn doubt_version(&mut self, call: &PlannedCall, path: &Path) {
         if let (Some(data), Some(version)) = (call.operands("DATA").next(), call.operands("VERSION").next())
             && data.to_string().ends_with(".version}")
             && !version.is_literal()
             && !version.to_string().contains("version")
         {
-            return self.doubt(
+            self.doubt(
                 path,
                 both!("the version stands here as the data", "这里把版本号写在了数据的位置"),
                 both!(
@@ -109,6 +105,15 @@ impl Draft<'_> {
                 ),
             );
         }
+    }
+
+    /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
+    /// belongs.
+    pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
+        if self.doubt_object(call, path) {
+            return;
+        }
+        self.doubt_version(call, path);
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
         let known = filled
             .filter_map(|operand| self.constants.text(operand))

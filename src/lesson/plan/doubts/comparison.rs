@@ -395,15 +395,8 @@ fn of_whole_list(left: &str, right: &str, item: &str) -> Doubt {
     )
 }
 
-fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
-    if let Some(doubt) = of_form(source) {
-        return Some(doubt);
-    }
-    let (left, operator, right) = split_comparison(source)?;
-    let left = unwrapped(left);
-    if let Some(doubt) = of_suffix(left, answer) {
-        return Some(doubt);
-    }
+/// The doubt about two sides that are the same, or both fixed values.
+fn of_fixed(left: &str, right: &str) -> Option<Doubt> {
     if let (Some(Literal::Text(_) | Literal::Number(_)), Some(Literal::Text(_) | Literal::Number(_))) =
         (literal(left), literal(right))
     {
@@ -420,6 +413,21 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
             both!("`{left}` is compared with itself", "`{left}` 和它自己比较"),
             both!("name what it is to be compared with", "请写明要和什么比较"),
         ));
+    }
+    None
+}
+
+fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    if let Some(doubt) = of_form(source) {
+        return Some(doubt);
+    }
+    let (left, operator, right) = split_comparison(source)?;
+    let left = unwrapped(left);
+    if let Some(doubt) = of_suffix(left, answer) {
+        return Some(doubt);
+    }
+    if let Some(doubt) = of_fixed(left, right) {
+        return Some(doubt);
     }
     let equal = matches!(operator, "==" | "!=");
     // A fraction, such as a score, is answered as a text.

@@ -210,12 +210,12 @@ pub(crate) fn held(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<
 }
 
 /// The doubt about a variable that is compared with a literal of another kind than all its values.
-pub(crate) fn held_doubt(source: &str, held: impl Fn(&str) -> Option<Held>) -> Option<Doubt> {
+pub(crate) fn held_doubt(source: &str, variable: impl Fn(&str) -> Option<Held>) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
-        let is = held(left)?;
+        let is = variable(left)?;
         let value = literal(right)?;
-        let (words, help) = match (is, value) {
+        let (kind, help) = match (is, value) {
             (Held::Flag, Literal::Text(_) | Literal::Number(_)) => (
                 both!("`true` or `false`", "`true` 或 `false`"),
                 both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
@@ -239,9 +239,9 @@ pub(crate) fn held_doubt(source: &str, held: impl Fn(&str) -> Option<Held>) -> O
         };
         Some((
             both!(
-                "every `let` makes `{left}` {words}, and never {right}",
-                "每个 `let` 给 `{left}` 的都是{words}，不会是 {right}",
-                words
+                "every `let` makes `{left}` {kind}, and never {right}",
+                "每个 `let` 给 `{left}` 的都是{kind}，不会是 {right}",
+                kind
             ),
             help,
         ))
