@@ -91,11 +91,8 @@ impl Scenario {
         self.actors.iter().find(|plan| plan.actor.name == name)
     }
 
-    /// The program and the label of a reply such as `A.release`, or of one of several, `replies('A.release')[0]`.
+    /// The program and the label of a reply such as `A.release`.
     pub(crate) fn reply<'n>(&self, name: &'n str) -> Option<(&Program, &'n str)> {
-        let item = name.strip_prefix("replies(").and_then(|rest| rest.strip_suffix(']')?.split_once(")["));
-        let item = item.filter(|(_, n)| n.bytes().all(|byte| byte.is_ascii_digit()));
-        let name = item.map_or(name, |(moves, _)| moves.trim_matches(['\'', '"']));
         let (who, label) = name.rsplit_once('.')?;
         Some((&self.actor_named(who)?.program, label))
     }
