@@ -9,8 +9,11 @@ use crate::{
     clock::LessonTime,
     lesson::{
         Expect, Scenario,
-        expr::Mentions,
-        expr::{Expr, Template, within_allowance},
+        expr::{
+            Expr, Mentions, Template,
+            mentions::{joined, split_comparison},
+            within_allowance,
+        },
         plan::{Condition, TextPlan},
     },
     log::{ActorId, Belief, EventKind, Limit, Log, stands_for},
@@ -141,6 +144,7 @@ fn expression(
     source: &str,
     (left, right, whole): (&Expr, Option<&(String, Expr)>, &Expr),
 ) -> ClaimResult {
+    let pairs = chain(source, names);
     let observed = left.eval(names.clone());
     // Clears the trace, so that the evidence is that of the whole claim, each event once.
     facts.take_trace();
@@ -156,8 +160,12 @@ fn expression(
     ClaimResult {
         claim: source.to_owned(),
         says: None,
-        expected: expected.into(),
+        expected: match &pairs {
+            Some(_) => Text::new("each pair so", "每一对都成立"),
+            None => expected.into(),
+        },
         observed: match (&observed, &holds) {
+            (Ok(_), Ok(_)) if pairs.is_some() => pairs.unwrap_or_default(),
             (Ok(value), Ok(_)) if value.is_undefined() => never_replied(),
             (Ok(value), Ok(_)) => show(value).into(),
             (Err(error), _) | (_, Err(error)) => error.as_str().into(),
@@ -165,6 +173,25 @@ fn expression(
         holds: holds.unwrap_or(false),
         evidence: looked_at.into_iter().chain(counted(scenario, &facts.log, source)).collect(),
     }
+}
+
+/// The pairs of a chain `0 < a < b`, with their values and whether each is so; `None` for another expression.
+fn chain(source: &str, names: &Value) -> Option<Text> {
+    split_comparison(source)?;
+    let parts = joined(source);
+    let pair = |part: &&str| {
+        let (left, operator, right) = split_comparison(part)?;
+        let value = |source: &str| Expr::parse(source).ok()?.eval(names.clone()).ok();
+        let is_so = value(part)?.is_true();
+        let words = format!("{} {operator} {}", show(&value(left)?), show(&value(right)?));
+        Some(if is_so {
+            words.into()
+        } else {
+            Text::new(format!("not {words}"), format!("不成立：{words}"))
+        })
+    };
+    let pairs: Vec<Text> = parts.iter().map(pair).collect::<Option<_>>()?;
+    (parts.len() > 1).then(|| Text::join(&pairs, ", ", "，"))
 }
 
 fn overlap(scenario: &Scenario, facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {

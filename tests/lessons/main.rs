@@ -37,6 +37,7 @@ mod locks;
 mod mariadb;
 mod messages;
 mod mistakes;
+mod mistakes_more;
 mod mistakes_whole;
 mod questions;
 mod race;

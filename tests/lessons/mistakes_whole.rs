@@ -86,8 +86,8 @@ const MISTAKES: &[(&str, &[Change])] = &[
     (ROWS, &[
         ("WHERE id = 1 FOR UPDATE", "WHERE id = 1 LIMIT one FOR UPDATE", "LIMIT one", "`LIMIT` takes a whole number", "`LIMIT` 后面要写整数"),
         ("settings: { isolation: read-committed, lock_wait_timeout: 5s }", "settings:\n  isolation: read-committed\n  lock_wait_timeout: 500ms", "  lock_wait_timeout", "write whole seconds", "请写整秒数"),
-        ("look is not none and look[0].free == 1", "look is not none and look|length == 2", "look|length == 2", "has one row at most", "最多只有一行"),
-        ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "has one row at most", "最多只有一行"),
+        ("look is not none and look[0].free == 1", "look is not none and look|length == 2", "look|length == 2", "is 1 at most", "最多是 1"),
+        ("- sold == 1\n", "- B.look|length > 1\n", "B.look|length > 1", "is 1 at most", "最多是 1"),
         ("FROM seat WHERE id = 1 FOR UPDATE", "FROM seat WHERE id = 2 FOR UPDATE", "- if: look is not none and look[0].free == 1", "no statement inserts the row", "没有语句插入过行"),
         ("never: sold > 1", "never: sold > 2", "- never: sold > 2", "is 2 at most: its programs count it no oftener", "最多是 2：这些程序最多只计这么多次"),
         ("look is not none and look[0].free == 1", "look is none", "- if: look is none", "answers a list, empty where no row fits", "没有符合的行时是空列表"),

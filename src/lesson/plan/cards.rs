@@ -4,6 +4,7 @@ use super::{
     super::{
         Lesson,
         error::{Mistake, Path},
+        expr::Template,
         story::MoveRef,
     },
     Act, PlannedMove, Scenario,
@@ -24,7 +25,46 @@ impl Scenario {
 }
 
 /// Checks that the moves that cards refer to are in the stories.
+/// Checks that texts into which nothing is inserted do not name a parameter or a counter.
+fn check_bare(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let root = Path::root();
+    let mut texts = vec![(root.key("title"), &lesson.title)];
+    for (n, card) in lesson.interview.iter().enumerate() {
+        let path = root.key("interview").index(n);
+        texts.extend([(path.key("q"), &card.q), (path.key("a"), &card.a)]);
+        let next = card.follow_up.iter().flat_map(|next| [("q", &next.q), ("a", &next.a)]);
+        texts.extend(next.map(|(field, text)| (path.key("follow_up").key(field), text)));
+    }
+    if let Some(table) = &lesson.table {
+        let path = root.key("table");
+        texts.push((path.key("legend"), &table.legend));
+        for (field, titles) in [("rows", &table.rows), ("columns", &table.columns)] {
+            texts.extend(titles.iter().map(|(name, title)| (path.key(field).key(name), title)));
+        }
+    }
+    let is_known = |name: &String| {
+        scenarios.iter().any(|known| known.scope.get(name).is_some() || known.counters.contains(name))
+    };
+    for (path, text) in texts {
+        for (lang, words) in [("en", &text.en), ("zh", &text.zh)] {
+            let names = Template::parse(words).map(|template| template.names()).unwrap_or_default();
+            if let Some(name) = names.iter().find(|name| is_known(name)) {
+                let message = both!(
+                    "nothing is inserted into this text: learners read `${{{name}}}` as it stands",
+                    "这段文字里不会填入任何值：学员看到的就是 `${{{name}}}`"
+                );
+                return Err(Mistake::new(&path.key(lang), message).help(both!(
+                    "write the value itself; `summary`, `intro` and the story insert values",
+                    "请直接写出值；`summary`、`intro` 和剧情里才会填入"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
+    check_bare(lesson, scenarios)?;
     for (n, card) in lesson.interview.iter().enumerate() {
         let path = Path::root().key("interview").index(n);
         for (name, text) in [("q", &card.q), ("a", &card.a)] {

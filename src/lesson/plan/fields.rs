@@ -1,6 +1,6 @@
 //! Fields of hashes and stream messages that claims read and no command writes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
@@ -10,13 +10,18 @@ use super::{
     },
     PlannedVerb, Scenario, types,
 };
-use crate::{log::stands_for, text::both};
+use crate::{
+    log::{Product, stands_for},
+    text::both,
+};
 
 /// Commands that write one field, and commands that write fields and values in turn.
 const ONE: &str = "HSETNX HINCRBY HINCRBYFLOAT";
 const PAIRS: &str = "HSET HMSET XADD";
 /// Commands that read fields.
 const READ: &str = "HGET HEXISTS HSTRLEN HMGET";
+/// The similarity above which a field is taken for another, although somebody writes it.
+const VERY_ALIKE: f64 = 0.9;
 /// Commands that may write any field.
 const ANYTHING: &str = "EVAL EVALSHA FCALL RESTORE COPY RENAME RENAMENX HSETEX";
 
@@ -42,6 +47,90 @@ pub(crate) fn check_read(scenarios: &[Scenario]) -> Result<(), Mistake> {
         if has_word(READ, &command.pattern().to_ascii_uppercase()) {
             let mut asked = asked.iter().filter(|field| field.is_literal()).map(Template::pattern);
             asked.try_for_each(|field| check_one(&fields, &field, &path.key("redis")))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reports a field that a program writes and that stands nowhere else in the lesson, if its name is similar to that of
+/// another field of the same hash, which does.
+pub(crate) fn check_written(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let Some(text) = scenarios.first().map(|scenario| scenario.loaded.source.text()) else { return Ok(()) };
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let named = |field: &str| text.split(|c: char| !is_part(c)).filter(|word| *word == field).count();
+    let has_more = |scenario: &Scenario| scenario.actors.iter().any(|plan| plan.program.outside);
+    let mut written: BTreeMap<String, BTreeMap<String, Option<&Path>>> = BTreeMap::new();
+    for (verb, path) in scenarios.iter().filter(|scenario| !has_more(scenario)).flat_map(types::sent) {
+        let PlannedVerb::Redis(words) = verb else { continue };
+        let words: Vec<String> = words.iter().map(Template::pattern).collect();
+        let [command, key, rest @ ..] = &words[..] else { continue };
+        let command = command.to_ascii_uppercase();
+        let every = if has_word(ONE, &command) { rest.len().max(1) } else { 2 };
+        if has_word(ONE, &command) || has_word("HSET HMSET", &command) {
+            let fields = written.entry(key.clone()).or_default();
+            fields.extend(rest.iter().step_by(every).map(|field| (field.clone(), path)));
+        }
+    }
+    check_keys(scenarios, &named)?;
+    let bare = |field: &str| field.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    for fields in written.values() {
+        for (field, path) in fields.iter().filter(|(field, _)| named(field) == 1) {
+            let others = fields.keys().map(String::as_str);
+            let others = others.filter(|other| bare(other) != bare(field) && named(other) > 1);
+            if let (Some(path), Some(near)) = (path, nearest(field, others, VERY_ALIKE)) {
+                let message = both!(
+                    "nothing else in this lesson names the field `{field}`: nobody reads it",
+                    "字段 `{field}` 在本课里再没出现过：没有谁会读它"
+                );
+                return Err(Mistake::new(&path.key("redis"), message).help(did_you_mean(near)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same for a key of Redis or etcd: one that a program writes and that stands nowhere else in the lesson.
+fn check_keys(scenarios: &[Scenario], named: &impl Fn(&str) -> usize) -> Result<(), Mistake> {
+    let mut keys: BTreeMap<String, Option<Path>> = BTreeMap::new();
+    for (verb, path) in scenarios.iter().flat_map(types::sent) {
+        let (key, field) = match verb {
+            PlannedVerb::Redis(words) if words.len() > 1 => (words[1].pattern(), "redis"),
+            PlannedVerb::Call(call) if call.product() == Product::Etcd && call.name() == "put" => {
+                let Some(key) = call.operands("KEY").next() else { continue };
+                (key.pattern(), "etcd")
+            }
+            PlannedVerb::Call(call) => {
+                let named = ["KEY", "OTHER"].into_iter().flat_map(|kind| call.operands(kind));
+                keys.extend(named.map(|key| (key.pattern(), None)));
+                continue;
+            }
+            PlannedVerb::Script { keys: of, .. } => {
+                keys.extend(of.iter().map(|key| (key.pattern(), None)));
+                continue;
+            }
+            _ => continue,
+        };
+        let writes = match verb {
+            PlannedVerb::Redis(words) => {
+                let writers = "SET SETNX INCR DECR INCRBY DECRBY HSET HINCRBY RPUSH LPUSH SADD ZADD XADD";
+                has_word(writers, &words[0].pattern().to_ascii_uppercase())
+            }
+            _ => true,
+        };
+        let path = path.filter(|_| writes).map(|path| path.key(field));
+        keys.entry(key).or_insert(path);
+    }
+    let is_plain = |key: &str| key.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let stem = |key: &str| key.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    for (key, path) in keys.iter().filter(|(key, _)| is_plain(key) && named(key) == 1) {
+        let others = keys.keys().map(String::as_str);
+        let others = others.filter(|other| is_plain(other) && stem(other) != stem(key) && named(other) > 1);
+        if let (Some(path), Some(near)) = (path, nearest(key, others, VERY_ALIKE)) {
+            let message = both!(
+                "nothing else in this lesson names the key `{key}`: nobody reads it",
+                "键 `{key}` 在本课里再没出现过：没有谁会读它"
+            );
+            return Err(Mistake::new(path, message).help(did_you_mean(near)));
         }
     }
     Ok(())

@@ -57,7 +57,22 @@ pub(crate) fn check(
         words.extend(named);
         scripts.extend(called);
     }
+    let numbered: Vec<String> =
+        scenario.operations().filter_map(|operation| numbered(&operation.verb)).collect();
     for key in asked {
+        let digits = numbered.iter().find_map(|path| key.strip_prefix(path.as_str()));
+        if let Some(digits) = digits.filter(|digits| !digits.is_empty() && digits.len() != 10)
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && !words.contains(&key)
+        {
+            let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
+            let message = both!(
+                "`{key}` is no znode: the server appends ten digits to a sequential one",
+                "没有 `{key}` 这个 znode：服务器给顺序节点加上的是十位序号"
+            );
+            let number: u64 = digits.parse().unwrap_or_default();
+            return Err(Mistake::new(at, message).help(did_you_mean(&format!("{name}{number:010}"))));
+        }
         // ZooKeeper numbers a sequential znode: `job-` becomes `job-0000000002`.
         let numbered = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let numbered = if key.len() == numbered.len() + 10 { numbered } else { key.as_str() };
@@ -109,6 +124,14 @@ pub(crate) const OF_ONE_KEY: &str = "
     GET SET SETNX SETEX PSETEX GETSET INCR DECR INCRBY DECRBY EXPIRE PEXPIRE TTL PTTL HGET HSET HSETNX HDEL HINCRBY LPUSH RPUSH
     LPOP RPOP LREM SADD SREM SCARD ZADD ZREM ZCARD ZRANGE PUBLISH APPEND STRLEN PERSIST
 ";
+
+/// The path of a sequential znode that a call creates, without its number.
+fn numbered(verb: &PlannedVerb) -> Option<String> {
+    let PlannedVerb::Call(call) = verb else { return None };
+    (call.name() == "create" && call.has_flag("-s"))
+        .then(|| call.operands("PATH").next())?
+        .map(Template::pattern)
+}
 
 /// The words that are sent to servers, and the scripts; `None` if a key is known only at run time.
 fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {

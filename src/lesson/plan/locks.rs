@@ -201,6 +201,25 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
                 continue;
             };
             let name = lock.pattern();
+            // Without what is filled in, which may be anything, also the space that is missing.
+            let bare = |lock: &str| lock.replace(ANY, "");
+            let is_slip = |lock: &&String| {
+                lock.contains(ANY)
+                    && name.contains(ANY)
+                    && nearest(&bare(&name), [bare(lock).as_str()], ALMOST_THE_SAME).is_some()
+            };
+            if *belief == Belief::Nothing
+                && !own.contains(&name)
+                && let Some(near) = own.iter().find(is_slip)
+            {
+                let near = near.replace(ANY, "…");
+                let message = both!(
+                    "this program holds `{near}` and drops `{lock}`",
+                    "这个程序持有的是 `{near}`，放弃的却是 `{lock}`"
+                );
+                return Err(Mistake::new(path, message)
+                    .help(both!("one lock has one name in both places", "同一把锁两处要用同一个名字")));
+            }
             if contains(&own, &name) {
                 continue;
             }

@@ -165,7 +165,20 @@ pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usi
             )
         })
     };
-    extra("KEYS", "keys", lua.keys, given.0).or_else(|| extra("ARGV", "args", lua.args, given.1))
+    let skipped = || {
+        let names = |n: &usize| !source.contains(&format!("ARGV[{n}]"));
+        let n = (1..=given.1.min(lua.args)).find(names).filter(|_| by_figure("ARGV"))?;
+        Some((
+            both!("the script `{name}` never reads `ARGV[{n}]`", "脚本 `{name}` 从不读 `ARGV[{n}]`"),
+            both!(
+                "read it in the script, or leave it out of `args`: the first is `ARGV[1]`",
+                "请在脚本里读取它，或者从 `args` 里去掉：第一个是 `ARGV[1]`"
+            ),
+        ))
+    };
+    extra("KEYS", "keys", lua.keys, given.0)
+        .or_else(|| extra("ARGV", "args", lua.args, given.1))
+        .or_else(skipped)
 }
 
 /// Reports errors that Lua's syntax allows and that occur only when the server runs the script, such as `redis:call`.

@@ -128,7 +128,11 @@ impl Draft<'_> {
             let operation =
                 named.next().filter(|known| known.allow.iter().all(is_told) && known.until.is_none())?;
             let alone = label == "reply" || named.next().is_none();
-            let is_call = matches!(&operation.verb, PlannedVerb::Call(call) if call.name() != "watch");
+            let is_call = match &operation.verb {
+                PlannedVerb::Call(call) => call.name() != "watch",
+                PlannedVerb::Take(_) => true,
+                _ => false,
+            };
             let is_doubtful = alone && !self.is_set(label) && (is_whole || !is_call);
             Answer::nil_doubt(&operation.verb, label).filter(|_| is_doubtful)
         })

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        doubts,
+        doubts::{self, Held},
         program::Instruction,
         templates::{doubled_unit, foreign, template},
     },
@@ -26,6 +26,11 @@ impl Draft<'_> {
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())
             .map_err(|mistake| self.named_later(&expr.names(), mistake))?;
         self.doubt_fields(source, path);
+        if source.contains(['.', '[', '|']) {
+            self.doubt_none(source, path);
+        }
+        let parts = Mentions::of(source).paths.into_iter().filter(|path| path.len() > 1);
+        self.doubt_emptied(&parts.map(|mut path| path.swap_remove(0)).collect(), path);
         if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
             && !self.in_recipe
         {
@@ -52,6 +57,7 @@ impl Draft<'_> {
             |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
             |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
         );
+        let unnumbered = || doubts::unnumbered_doubt(source);
         let beyond = || {
             doubts::items::beyond(source, |label| {
                 self.program.items_of(label).filter(|_| !self.is_set(label))
@@ -62,7 +68,9 @@ impl Draft<'_> {
                 self.program.answer_of(label).filter(|_| !self.is_set(label))
             })
         };
-        if let Some((message, help)) = doubt.or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe) {
+        if let Some((message, help)) =
+            doubt.or_else(unnumbered).or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe)
+        {
             self.doubt(path, message, help);
         }
     }
@@ -70,6 +78,9 @@ impl Draft<'_> {
     /// Reports a comparison of an answer with a value it never has. `own`: the operation whose reply the expression is
     /// about.
     pub(super) fn doubt_comparison(&mut self, source: &str, own: Option<Own<'_>>, path: &Path) {
+        if !self.in_recipe {
+            self.compared.push((source.to_owned(), path.clone()));
+        }
         let doubt = doubts::doubt(source, |name| self.answer_to(name, own));
         let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
         let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
@@ -95,6 +106,27 @@ impl Draft<'_> {
         }
     }
 
+    /// Reports a variable that is compared with a value of another kind than every `let` gives it.
+    pub(super) fn check_compared(&mut self) {
+        let held = |name: &str| -> Option<Held> {
+            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
+                Instruction::Set { name: set, value } if set == name => Some(value.source()),
+                _ => None,
+            });
+            let kind = |name: &str| {
+                (!self.is_set(name)).then(|| self.kind_of(name, self.program.answer_of(name)))?
+            };
+            let first = doubts::held(values.next()?, kind)?;
+            values.all(|value| doubts::held(value, kind) == Some(first)).then_some(first)
+        };
+        let mut compared = self.compared.iter();
+        let found = compared.find_map(|(source, path)| Some((path, doubts::held_doubt(source, held)?)));
+        if let Some((path, (message, help))) = found {
+            let mistake = Mistake::new(path, message).help(help);
+            self.program.doubts.push(mistake);
+        }
+    }
+
     pub(super) fn template(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         // In a cluster `{lock}` is a hash tag.
         let is_whole = source.starts_with('{') && source.ends_with('}') && !self.compiler.lab.is_cluster();
@@ -106,7 +138,9 @@ impl Draft<'_> {
             })?;
         for source in template.sources() {
             self.doubt_fields(&source, path);
+            self.doubt_none(&source, path);
         }
+        self.doubt_emptied(&template.names(), path);
         Ok(template)
     }
 

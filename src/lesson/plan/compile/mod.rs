@@ -34,6 +34,7 @@ use super::{
         step::{Operation, Step},
     },
     constants::{Constants, values},
+    doubts::required,
     names::{self, Named},
     program::{BUILTINS, Instruction, Program},
     releases,
@@ -72,6 +73,8 @@ struct Draft<'a> {
     name: String,
     known: BTreeSet<String>,
     constants: Constants,
+    /// The parameters in the client's `with`.
+    extra: Params,
     in_recipe: bool,
     depth: usize,
     /// The programs and recipes around the steps being compiled.
@@ -90,6 +93,12 @@ struct Draft<'a> {
     watches: Vec<String>,
     /// Whether the steps so far have opened a Redis transaction.
     in_multi: bool,
+    /// The comparisons so far, with their paths.
+    compared: Vec<(String, Path)>,
+    /// The operations that are tried until they have no answer.
+    emptied: BTreeSet<String>,
+    /// The names that a condition around the steps being compiled requires to be `none`.
+    none_here: BTreeSet<String>,
     /// The path of an expression that uses the number of a sequential znode.
     asks_suffix: Option<Path>,
     /// The error codes that conditions compare with, with their paths, and the operation right before if that does not
@@ -126,6 +135,7 @@ impl Compiler<'_> {
         let mut given = values(self.params);
         given.extend(values(extra));
         let mut draft = self.draft(name, known, given);
+        draft.extra.clone_from(extra);
         draft.steps(steps, path)?;
         draft.constants.verify()?;
         draft.check_takes();
@@ -134,6 +144,7 @@ impl Compiler<'_> {
         draft.check_endless();
         draft.check_unlocks();
         draft.check_asked_errors();
+        draft.check_compared();
         draft.check_numbered();
         releases::mark(&mut draft.program.instructions, self.counted);
         Ok(draft.program)
@@ -151,6 +162,7 @@ impl Compiler<'_> {
             name: name.to_owned(),
             known,
             constants: Constants::new(given),
+            extra: Params::new(),
             in_recipe: false,
             depth: 0,
             using: vec![name.to_owned()],
@@ -160,6 +172,9 @@ impl Compiler<'_> {
             listens_to: Vec::new(),
             watches: Vec::new(),
             in_multi: false,
+            compared: Vec::new(),
+            emptied: BTreeSet::new(),
+            none_here: BTreeSet::new(),
             asks_suffix: None,
             asked_errors: Vec::new(),
             locks: Vec::new(),
@@ -176,6 +191,16 @@ impl Compiler<'_> {
         let known = BUILTINS.into_iter().map(str::to_owned).chain(params).collect();
         self.draft(name, known, HashMap::new()).steps(steps, path)
     }
+}
+
+/// The names that a condition requires to be `none`.
+fn empty_by(condition: &str) -> Vec<String> {
+    let name = |part: &str| {
+        let name = part.strip_suffix(" is none").or_else(|| part.strip_suffix(" == none"))?.trim();
+        (name != "reply" && name != "error" && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+            .then(|| name.to_owned())
+    };
+    required(condition).into_iter().filter_map(name).collect()
 }
 
 impl Draft<'_> {
@@ -247,27 +272,14 @@ impl Draft<'_> {
                 self.push(Instruction::Believe { lock, belief: *belief });
                 Ok(())
             }
-            Step::Count { counter } => {
-                let at = path.key("count");
-                names::check(counter, Named::Counter, &at)
-                    .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
-                if self.compiler.params.contains_key(counter) {
-                    let message = both!("`{counter}` is a parameter already", "`{counter}` 已经是参数");
-                    return Err(Mistake::new(&at, message).help(both!(
-                        "name what is counted, such as `count: sold`",
-                        "请写被计数的事物，例如 `count: sold`"
-                    )));
-                }
-                self.program.counters.insert(counter.clone());
-                self.push(Instruction::Count { counter: counter.clone() });
-                Ok(())
-            }
+            Step::Count { counter } => self.count(counter, &path.key("count")),
             Step::Let { values } => {
                 for (name, source) in values {
                     names::check(name, Named::Value, &path.key("let").key(name))?;
                     self.doubt_quoted(source, &path.key("let").key(name));
                     self.doubt_comparison(source, None, &path.key("let").key(name));
                     let value = self.expr(source, &path.key("let").key(name))?;
+                    self.none_here.remove(name);
                     self.known.insert(name.clone());
                     self.constants.changes(name);
                     self.locate(self.here(), path.key("let").key(name));
@@ -277,6 +289,7 @@ impl Draft<'_> {
             }
             Step::If { condition, then, otherwise } => {
                 self.doubt_comparison(condition, None, &path.key("if"));
+                let empty = empty_by(condition);
                 let condition = self.expr(condition, &path.key("if"))?;
                 if condition.names().is_empty() && !self.in_recipe {
                     self.doubt(
@@ -294,7 +307,10 @@ impl Draft<'_> {
                 // Only one of the branches is executed, so they may share labels.
                 let before = self.labelled.clone();
                 let open = self.in_multi;
+                let outside = self.none_here.clone();
+                self.none_here.extend(empty);
                 self.steps(then, &path.key("then"))?;
+                self.none_here = outside;
                 let open_then = std::mem::replace(&mut self.in_multi, open);
                 let after = std::mem::replace(&mut self.labelled, before);
                 let skip = self.here();
@@ -321,6 +337,21 @@ impl Draft<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn count(&mut self, counter: &str, at: &Path) -> Result<(), Mistake> {
+        names::check(counter, Named::Counter, at)
+            .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
+        if self.compiler.params.contains_key(counter) {
+            let message = both!("`{counter}` is a parameter already", "`{counter}` 已经是参数");
+            return Err(Mistake::new(at, message).help(both!(
+                "name what is counted, such as `count: sold`",
+                "请写被计数的事物，例如 `count: sold`"
+            )));
+        }
+        self.program.counters.insert(counter.to_owned());
+        self.push(Instruction::Count { counter: counter.to_owned() });
+        Ok(())
     }
 
     /// Notes where the author wrote the expression of an instruction.

@@ -8,6 +8,7 @@ use super::{
         program::{Instruction, PlannedVerb},
     },
     Draft,
+    replies::Own,
 };
 use crate::{
     lesson::{
@@ -144,6 +145,70 @@ impl Draft<'_> {
     }
 
     /// Reports an `until` whose names no try can change.
+    /// Reports an `until` that is the wrong way round: one that goes on only when somebody else has the lock. Notes one
+    /// that goes on only without an answer, of which nothing can be used then.
+    pub(super) fn doubt_inverted(&mut self, own: Own<'_>, source: &str, path: &Path) {
+        let Some((name, test)) = source.trim().split_once(' ').filter(|(name, _)| own.is_meant(name)) else {
+            return;
+        };
+        let wants_nothing = matches!(test.trim(), "is none" | "== none");
+        let takes_lock = match own.verb {
+            PlannedVerb::Redis(words) => {
+                let is = |at: usize, name: &str| words[at].to_string().eq_ignore_ascii_case(name);
+                is(0, "SET") && (3..words.len()).any(|at| is(at, "NX"))
+            }
+            _ => false,
+        };
+        if takes_lock && (wants_nothing || matches!(test.trim(), "!= 'OK'" | "!= \"OK\"")) && !self.in_recipe
+        {
+            return self.doubt(
+                path,
+                both!(
+                    "it goes on only when it was refused: as soon as it is granted, it asks again",
+                    "被拒绝时才会往下走；一拿到就又去重试"
+                ),
+                both!("write `until: {name} == 'OK'`", "请写 `until: {name} == 'OK'`"),
+            );
+        }
+        if wants_nothing {
+            self.emptied.insert(own.label.to_owned());
+        }
+    }
+
+    /// Reports the use of an answer that is `none`, because its operation was tried until there was none.
+    /// Reports the use of a name that is `none`, because the condition around says so.
+    pub(super) fn doubt_none(&mut self, source: &str, path: &Path) {
+        let uses = |name: &&String| {
+            source.trim().strip_prefix(name.as_str()).is_some_and(|rest| {
+                rest.is_empty()
+                    || rest.starts_with(['.', '['])
+                    || (rest.starts_with('|') && !rest.contains("default"))
+            })
+        };
+        let Some(name) = self.none_here.iter().find(uses).filter(|_| !self.in_recipe) else { return };
+        let message = both!(
+            "`{name}` is `none` here, as the condition says",
+            "按外层的条件，这里的 `{name}` 是 `none`"
+        );
+        self.doubt(path, message, both!("ask for `{name} is not none`", "条件请写 `{name} is not none`"));
+    }
+
+    pub(super) fn doubt_emptied(&mut self, names: &BTreeSet<String>, path: &Path) {
+        let is_one =
+            |label: &String| self.program.operations().filter(|one| one.label == **label).count() == 1;
+        let empty = |name: &&String| self.emptied.contains(*name) && !self.is_set(name) && is_one(name);
+        let Some(name) = names.iter().find(empty).filter(|_| !self.in_recipe) else { return };
+        let message = both!(
+            "`{name}` is `none` here: it was tried until there was no answer",
+            "这里的 `{name}` 是 `none`：它的 `until` 要等到没有回复才往下走"
+        );
+        self.doubt(
+            path,
+            message,
+            both!("write `until: {name} is not none`", "请写 `until: {name} is not none`"),
+        );
+    }
+
     pub(super) fn doubt_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
         let names = until.map(Expr::names).unwrap_or_default();
         let changes =

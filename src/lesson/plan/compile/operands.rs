@@ -21,7 +21,8 @@ impl Draft<'_> {
         let source = seconds.to_string();
         let name =
             source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
-        let Some(Param::Word(written)) = self.compiler.params.get(name) else { return };
+        let given = self.extra.get(name).or_else(|| self.compiler.params.get(name));
+        let Some(Param::Word(written)) = given else { return };
         let known = self.constants.text(seconds).filter(|(_, from)| self.constants.stay(from));
         // A client's `with` may give another value.
         let Some(millis @ 1000..) = known.and_then(|(known, _)| known.parse::<i64>().ok()) else { return };
@@ -32,16 +33,42 @@ impl Draft<'_> {
             "seconds are wanted here, and `{source}` is {millis}: a duration counts in milliseconds",
             "这里要的是秒，而 `{source}` 是 {millis}：时长参数以毫秒计"
         );
-        let mistake = Mistake::new(path, message)
-            .help(both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`"));
+        let seconds = millis / 1000;
+        let is_number = matches!(self.compiler.params.get(name), Some(Param::Number(_)));
+        let mistake = Mistake::new(path, message).help(if self.extra.contains_key(name) && is_number {
+            both!(
+                "in the client's `with` write `{name}: {seconds}`",
+                "客户端的 `with` 里请写 `{name}: {seconds}`"
+            )
+        } else {
+            both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`")
+        });
         self.program.doubts.push(mistake);
     }
 
     /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.
     fn doubt_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
-        let named = ["PATH", "KEY", "REVISION"].into_iter().flat_map(|kind| call.operands(kind));
-        let object = named.map(ToString::to_string).find_map(|written| {
-            let name = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
+        let named = ["PATH", "KEY", "REVISION", "TEXT", "DATA", "VALUE"]
+            .into_iter()
+            .flat_map(|kind| call.operands(kind));
+        let sources: Vec<String> = named.flat_map(Template::sources).collect();
+        let row = sources.iter().find_map(|source| {
+            let (name, index) = source.trim().strip_suffix(']')?.split_once('[')?;
+            let columns = self.program.columns_of(name).filter(|_| !self.is_set(name))?;
+            index.bytes().all(|byte| byte.is_ascii_digit()).then_some((source.trim(), columns))
+        });
+        if let Some((row, columns)) = row {
+            let column = columns.first().map_or("id", String::as_str);
+            let message = both!("`{row}` is a whole row", "`{row}` 是一整行");
+            self.doubt(
+                path,
+                message,
+                both!("name a column: `${{{row}.{column}}}`", "请写列名：`${{{row}.{column}}}`"),
+            );
+            return true;
+        }
+        let object = sources.iter().find_map(|written| {
+            let name = written.trim().to_owned();
             match self.program.answer_of(&name).filter(|_| !self.is_set(&name))? {
                 Answer::Object(fields) => Some((name, fields)),
                 _ => None,
@@ -62,12 +89,31 @@ impl Draft<'_> {
         false
     }
 
+    /// Reports a version that is written as the data of a znode.
+    fn doubt_version(&mut self, call: &PlannedCall, path: &Path) {
+        if let (Some(data), Some(version)) = (call.operands("DATA").next(), call.operands("VERSION").next())
+            && data.to_string().ends_with(".version}")
+            && !version.is_literal()
+            && !version.to_string().contains("version")
+        {
+            self.doubt(
+                path,
+                both!("the version stands here as the data", "这里把版本号写在了数据的位置"),
+                both!(
+                    "the data comes first: `set PATH {version} {data}`",
+                    "先写数据，再写版本：`set 路径 {version} {data}`"
+                ),
+            );
+        }
+    }
+
     /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
     /// belongs.
     pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
         if self.doubt_object(call, path) {
             return;
         }
+        self.doubt_version(call, path);
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
         let known = filled
             .filter_map(|operand| self.constants.text(operand))

@@ -90,6 +90,7 @@ impl Draft<'_> {
             let own = Own { label, verb: &verb, allow: &allow };
             self.doubt_comparison(source, Some(own), &path.key("until"));
             self.doubt_until(label, until.as_ref(), &path.key("until"));
+            self.doubt_inverted(own, source, &path.key("until"));
             let fails = matches!(&verb, PlannedVerb::Flock { call: Flock::Try, .. });
             if fails && !allow.iter().any(|code| code == "EWOULDBLOCK") {
                 self.doubt(
@@ -114,6 +115,7 @@ impl Draft<'_> {
         self.doubt_slots(&verb, &allow, &path);
         self.doubt_list(&verb, &path);
         let queued = self.queues(&verb, &path);
+        self.none_here.remove(label);
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),

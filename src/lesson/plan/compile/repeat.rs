@@ -7,7 +7,7 @@ use super::{
         super::{
             duration::parse_millis,
             error::{Mistake, MistakeSpan, Path},
-            expr::{Expr, Template},
+            expr::{Expr, Scope, Template},
             model::{Count, Param},
             step::Step,
         },
@@ -16,7 +16,7 @@ use super::{
         program::{BUILTINS, Instruction},
         replacements::labels_of,
     },
-    Draft,
+    Draft, empty_by,
 };
 use crate::text::both;
 
@@ -91,9 +91,20 @@ impl Draft<'_> {
         if let Some(name) = number {
             self.number(name, &format!("{name} + 1"), path)?;
         }
+        self.doubt_first_round(condition.as_ref(), next - 1, &path.key("while"));
+        let outside = self.none_here.clone();
+        self.none_here.extend(condition.iter().flat_map(|expr| empty_by(expr.source())));
         self.steps(steps, &path.key("repeat"))?;
+        self.none_here = outside;
         self.push(Instruction::Jump { to: next });
+        // Before a round, the last reply may be one of the round before.
+        if let Some(expr) = condition.as_ref().filter(|expr| !expr.names().contains("reply")) {
+            self.doubt_comparison(expr.source(), None, &path.key("while"));
+        }
         let exit = self.here();
+        if let Some(expr) = &condition {
+            self.doubt_constant_flag(&expr.names(), next + 1..exit, &path.key("while"));
+        }
         let asked = condition.as_ref().map(Expr::names);
         self.program.instructions[next] = Instruction::RepeatNext { condition, exit };
         if let Some(asked) = asked
@@ -147,6 +158,72 @@ impl Draft<'_> {
         });
         self.constants.leave(outside);
         found
+    }
+
+    /// Reports a flag in a condition that nothing in the repetition sets, beside something that changes.
+    fn doubt_constant_flag(&mut self, asked: &BTreeSet<String>, inside: Range<usize>, path: &Path) {
+        let is_flag = |name: &&String| {
+            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
+                Instruction::Set { name: set, value } if set == *name => Some(value.source()),
+                _ => None,
+            });
+            values.next().is_some_and(|value| matches!(value, "true" | "false"))
+                && values.all(|value| matches!(value, "true" | "false"))
+        };
+        let stays = |name: &&String| !self.changes_in(inside.clone(), &BTreeSet::from([(*name).clone()]));
+        let Some(name) = asked.iter().filter(|_| asked.len() > 1).find(|name| is_flag(name) && stays(name))
+        else {
+            return;
+        };
+        let (message, help) = (
+            both!("nothing in this repetition sets `{name}`", "循环里没有什么会给 `{name}` 赋值"),
+            both!(
+                "set it inside: `- let: {{ {name}: reply == 'OK' }}`",
+                "请在循环里给它赋值：`- let: {{ {name}: reply == 'OK' }}`"
+            ),
+        );
+        if !self.in_recipe {
+            self.doubt(path, message, help);
+        }
+    }
+
+    /// Reports a condition that is false before the first round, by the values that are set right before it.
+    fn doubt_first_round(&mut self, condition: Option<&Expr>, begin: usize, path: &Path) {
+        // A variable that is compared with a text of another kind has a check of its own.
+        let Some(expr) = condition.filter(|expr| !self.in_recipe && !expr.source().contains(['\'', '"']))
+        else {
+            return;
+        };
+        let before = self.program.instructions[..begin].iter().rev();
+        let set = before.map_while(|instruction| match instruction {
+            Instruction::Set { name, value } => Some((name.clone(), value)),
+            _ => None,
+        });
+        let mut known = Scope::default();
+        for (name, value) in set {
+            if known.get(&name).is_none()
+                && value.names().is_empty()
+                && let Ok(value) = value.eval(Scope::default().value())
+            {
+                known.set(&name, value);
+            }
+        }
+        let names = expr.names();
+        let first =
+            expr.eval(known.value()).ok().filter(|_| names.iter().all(|name| known.get(name).is_some()));
+        if !names.is_empty() && first.is_some_and(|first| !first.is_true()) {
+            self.doubt(
+                path,
+                both!(
+                    "this is false before the first round: its steps are never made",
+                    "第一轮之前条件就不成立：这些步骤一次也不会执行"
+                ),
+                both!(
+                    "`while` says how long to go on, such as `while: not done`",
+                    "`while` 写的是继续循环的条件，例如 `while: not done`"
+                ),
+            );
+        }
     }
 
     /// Whether a repetition can end: something in it changes its condition, or the program stops there.

@@ -51,7 +51,7 @@ impl Draft<'_> {
     }
 
     /// The kind of a name's value: of a reply, a parameter, or a name that every program has.
-    fn kind_of(&self, name: &str, answer: Option<Answer>) -> Option<Kind> {
+    pub(super) fn kind_of(&self, name: &str, answer: Option<Answer>) -> Option<Kind> {
         let of_answer = answer.map(Kind::of_answer);
         if self.program.labels.contains(name) || self.is_set(name) || of_answer.is_some() {
             return of_answer;

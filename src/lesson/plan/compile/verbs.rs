@@ -138,6 +138,11 @@ impl Draft<'_> {
                 self.program.doubts.push(doubt);
             }
         }
+        if let Some((n, key)) = keys.iter().enumerate().find(|(_, key)| key.contains(", ")) {
+            let message = both!("`{key}` is one key here", "`{key}` 在这里是一个键");
+            let several = both!("several are a list: `keys: [a, b]`", "多个键要写成列表：`keys: [a, b]`");
+            self.doubt(&path.key("keys").index(n), message, several);
+        }
         for (n, arg) in args.iter().enumerate() {
             self.doubt_plain(arg, &path.key("args").index(n));
             let is_name = ["${self}", "${client}", "${token}"].contains(&arg.as_str());

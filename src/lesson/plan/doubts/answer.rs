@@ -4,6 +4,7 @@
 use super::{
     super::{
         super::{
+            duration::parse_signed_millis,
             error::{ALIKE, did_you_mean, nearest},
             expr::{Mentions, Template},
             has_word,
@@ -180,6 +181,23 @@ impl Answer {
         if let PlannedVerb::Call(call) = verb {
             return of_call(call, name);
         }
+        if let PlannedVerb::Take(take) = verb {
+            let for_ever = |within: &Template| {
+                within.is_literal() && parse_signed_millis(&within.to_string()).is_ok_and(|millis| millis < 0)
+            };
+            return take.within.as_ref().is_none_or(for_ever).then(|| {
+                (
+                    both!(
+                        "without `within` it waits until something comes: `{name}` is never `none`",
+                        "没有 `within` 时会一直等到有通知：`{name}` 不会是 `none`"
+                    ),
+                    both!(
+                        "say how long it waits at most: `take: {{ from: …, within: 3s }}`",
+                        "请写最多等多久：`take: {{ from: …, within: 3s }}`"
+                    ),
+                )
+            });
+        }
         if matches!(verb, PlannedVerb::Local { .. } | PlannedVerb::Flock { .. }) {
             return Some((
                 both!(
@@ -297,11 +315,22 @@ fn always_number(source: &str) -> bool {
     let code: Vec<&str> =
         source.lines().map(|line| line.split("--").next().unwrap_or_default().trim()).collect();
     let ends = code.iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with("return "));
+    // The command whose reply a local variable keeps.
+    let kept = |name: &str| {
+        let mut given = code.iter().filter_map(|line| {
+            let (left, right) = line.split_once('=')?;
+            (left.trim().trim_start_matches("local ").trim() == name).then_some(right.trim())
+        });
+        let first = given.next().filter(|_| given.next().is_none())?;
+        let (command, rest) = first.strip_prefix("redis.call('")?.split_once('\'')?;
+        (rest.ends_with(')') && rest.matches(')').count() == 1).then_some(command)
+    };
     let is_number = |line: &str| {
         let returned = line.split(" end").next().unwrap_or_default().trim().trim_end_matches(';');
         let command = returned.strip_prefix("redis.call('").and_then(|rest| rest.split_once('\''));
         let is_alone = returned.ends_with(')') && returned.matches("call(").count() == 1;
         returned.parse::<i64>().is_ok()
+            || kept(returned).is_some_and(Answer::is_never_nil)
             || command.is_some_and(|(name, rest)| {
                 let computes = ["=", "<", ">", " and ", " or "].iter().any(|sign| rest.contains(sign));
                 is_alone && !computes && Answer::is_never_nil(name)
@@ -460,7 +489,7 @@ fn whole_path(left: &str, value: &Literal<'_>) -> Text {
         Literal::Text(name) if name.bytes().rev().take_while(u8::is_ascii_digit).count() >= 10 => {
             both!("write the whole path: `{left} == '/…/{name}'`", "请写完整路径：`{left} == '/…/{name}'`")
         }
-        _ => both!("such as `{left} is not none`", "例如 `{left} is not none`"),
+        _ => both!("such as `{left} == '/lock'`", "例如 `{left} == '/lock'`"),
     }
 }
 

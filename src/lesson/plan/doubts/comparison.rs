@@ -138,6 +138,18 @@ pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
     })
 }
 
+/// The doubt about a quoted text in place of a sequential znode: `names|before('mine')`.
+pub(crate) fn unnumbered_doubt(source: &str) -> Option<Doubt> {
+    let (_, rest) = source.split_once("|before(")?;
+    let Literal::Text(text) = literal(rest.split_once(')')?.0.trim())? else { return None };
+    (!text.ends_with(|c: char| c.is_ascii_digit())).then(|| {
+        (
+            both!("'{text}' in quotes is no sequential znode", "加了引号的 '{text}' 不是顺序节点的名字"),
+            both!("without quotes: `before({text})`", "去掉引号：`before({text})`"),
+        )
+    })
+}
+
 /// The doubt about arithmetic on a text: `read - 1`.
 pub(crate) fn arithmetic_doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     let tokens = tokens(source).ok()?;
@@ -383,6 +395,28 @@ fn of_whole_list(left: &str, right: &str, item: &str) -> Doubt {
     )
 }
 
+/// The doubt about two sides that are the same, or both fixed values.
+fn of_fixed(left: &str, right: &str) -> Option<Doubt> {
+    if let (Some(Literal::Text(_) | Literal::Number(_)), Some(Literal::Text(_) | Literal::Number(_))) =
+        (literal(left), literal(right))
+    {
+        return Some((
+            both!("{left} and {right} are both fixed values", "{left} 和 {right} 都是固定的值"),
+            both!(
+                "on one side stands what is observed, such as `role('node2')` or `A.acquire`",
+                "其中一边应是观察到的内容，例如 `role('node2')`、`A.acquire`"
+            ),
+        ));
+    }
+    if left == right {
+        return Some((
+            both!("`{left}` is compared with itself", "`{left}` 和它自己比较"),
+            both!("name what it is to be compared with", "请写明要和什么比较"),
+        ));
+    }
+    None
+}
+
 fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     if let Some(doubt) = of_form(source) {
         return Some(doubt);
@@ -392,11 +426,8 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     if let Some(doubt) = of_suffix(left, answer) {
         return Some(doubt);
     }
-    if left == right {
-        return Some((
-            both!("`{left}` is compared with itself", "`{left}` 和它自己比较"),
-            both!("name what it is to be compared with", "请写明要和什么比较"),
-        ));
+    if let Some(doubt) = of_fixed(left, right) {
+        return Some(doubt);
     }
     let equal = matches!(operator, "==" | "!=");
     // A fraction, such as a score, is answered as a text.
@@ -582,6 +613,11 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
         }
     }
     let of_hash = left.starts_with("value(") && !left.contains('|');
+    let whole = [").list", ").set", ").sorted_set", ").stream"].iter().any(|part| left.ends_with(part));
+    if whole && left.starts_with("value(") && matches!(value, Literal::Text(_) | Literal::Number(_)) {
+        let item = if matches!(value, Literal::Text(_)) { right } else { "'A'" };
+        return Some(of_whole_list(left, right, item));
+    }
     let parts = [").hash", ").list", ").set", ").sorted_set"];
     let field = parts.iter().find_map(|part| Some(left.split_once(part)?.1)).filter(|_| of_hash)?;
     // The items of a sorted set are pairs of a member and its score.

@@ -10,7 +10,7 @@ use super::{
     },
     Doubt,
     answer::Answer,
-    comparison::{COUNTING, literal},
+    comparison::{COUNTING, Literal, literal},
 };
 use crate::text::{Text, both};
 
@@ -174,12 +174,77 @@ pub(crate) fn count_doubt(source: &str, is_count: impl Fn(&str) -> bool) -> Opti
         let is_call = left
             .split_once('(')
             .is_some_and(|(name, rest)| counts(name) && rest.find(')') == Some(rest.len() - 1));
+        if let Some(function) =
+            ["children", "replies"].into_iter().find(|name| left.starts_with(&format!("{name}(")))
+            && left.ends_with(')')
+        {
+            return Some((
+                both!("`{function}()` is a list, and never `none`", "`{function}()` 是列表，不会是 `none`"),
+                both!("such as `{left}|length == 0`", "例如 `{left}|length == 0`"),
+            ));
+        }
         (is_call || is_count(left)).then(|| {
             (
                 both!("`{left}` is a number, and never `none`", "`{left}` 是数字，不会是 `none`"),
                 both!("such as `{left} == 0`", "例如 `{left} == 0`"),
             )
         })
+    })
+}
+
+/// What the values of a variable are: of one kind, or `true` and `false`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    Flag,
+    Of(Kind),
+}
+
+/// What an expression gives a variable, if its form or its names tell.
+pub(crate) fn held(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<Held> {
+    let is_test = split_comparison(source).is_some()
+        || (source.contains(" is ") && ![" and ", " or ", " if "].iter().any(|word| source.contains(word)));
+    if is_test || matches!(source.trim(), "true" | "false") {
+        return Some(Held::Flag);
+    }
+    kind(source, &name).map(Held::Of)
+}
+
+/// The doubt about a variable that is compared with a literal of another kind than all its values.
+pub(crate) fn held_doubt(source: &str, variable: impl Fn(&str) -> Option<Held>) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| {
+        let (left, operator, right) = split_comparison(part)?;
+        let is = variable(left)?;
+        let value = literal(right)?;
+        let (kind, help) = match (is, value) {
+            (Held::Flag, Literal::Text(_) | Literal::Number(_)) => (
+                both!("`true` or `false`", "`true` 或 `false`"),
+                both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
+            ),
+            (Held::Of(Kind::Number), Literal::Text(text)) => (
+                both!("a number", "数字"),
+                both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+            ),
+            (Held::Of(Kind::Text), Literal::Number(number)) => (
+                both!("a text", "文字"),
+                both!(
+                    "`{left}|int` is its number: `{left}|int {operator} {number}`",
+                    "`{left}|int` 是它的数值：`{left}|int {operator} {number}`"
+                ),
+            ),
+            (Held::Of(Kind::Number | Kind::Text), Literal::Flag) => (
+                both!("no `true` or `false`", "数字或文字"),
+                both!("compare it with a value that it can have", "请和它可能有的值比较"),
+            ),
+            _ => return None,
+        };
+        Some((
+            both!(
+                "every `let` makes `{left}` {kind}, and never {right}",
+                "每个 `let` 给 `{left}` 的都是{kind}，不会是 {right}",
+                kind
+            ),
+            help,
+        ))
     })
 }
 

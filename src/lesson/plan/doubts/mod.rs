@@ -5,6 +5,7 @@ mod answer;
 mod beginning;
 mod comparison;
 mod contradiction;
+pub(crate) mod events;
 pub(crate) mod items;
 mod kinds;
 mod owners;
@@ -24,9 +25,10 @@ pub(crate) use self::{
     answer::{Answer, field_doubt},
     comparison::{
         Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
+        unnumbered_doubt,
     },
     contradiction::required,
-    kinds::{Kind, count_doubt, kind_doubt},
+    kinds::{Held, Kind, count_doubt, held, held_doubt, kind_doubt},
     returns::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
 };
 use super::{
@@ -414,8 +416,14 @@ fn check_comparison(
         .or_else(|| there::of_expiry(source, scenario))
         .or_else(|| kind_doubt(source, |name| kind_in(scenario, name, answer(name))))
         .or_else(|| {
-            let numbers =
-                |name: &str| scenario.reply(name).and_then(|(program, label)| numbers_of(program, label));
+            // An item of all replies, if there is one, is a reply.
+            let numbers = |name: &str| {
+                let item =
+                    name.strip_prefix("replies(").and_then(|rest| rest.strip_suffix(']')?.split_once(")["));
+                let item = item.filter(|(_, n)| n.bytes().all(|byte| byte.is_ascii_digit()));
+                let name = item.map_or(name, |(moves, _)| moves.trim_matches(['\'', '"']));
+                scenario.reply(name).and_then(|(program, label)| numbers_of(program, label))
+            };
             let subjects =
                 |name: &str| scenario.reply(name).and_then(|(program, label)| subjects_of(program, label));
             number_doubt(source, numbers)

@@ -91,10 +91,13 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_lost_key(part, scenario, servers))
             .or_else(|| of_crash(part, scenario))
             .or_else(|| of_reply(part, scenario))
+            .or_else(|| of_version(part, scenario))
     };
     let parts = joined(source);
     let found: Vec<Option<Doubt>> = parts.iter().map(|part| doubt(part)).collect();
-    if let Some((message, help)) = parts.iter().find_map(|part| of_nil(part, scenario)) {
+    // Beside another condition it may say that the move was made.
+    let answered = of_answered(source, scenario).filter(|_| parts.len() == 1);
+    if let Some((message, help)) = parts.iter().find_map(|part| of_nil(part, scenario)).or(answered) {
         return Err(Mistake::new(at, message).help(help));
     }
     // Of parts joined by `or`, all have to be doubtful.
@@ -284,11 +287,48 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
     })
 }
 
+/// The doubt about a claim that a reply is not nil, of a command that always answers.
+fn of_answered(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let name = source.strip_suffix(" is not none").or_else(|| source.strip_suffix(" != none"))?;
+    let (program, label) = scenario.reply(name.trim())?;
+    let (message, _) = program.nil_doubt(label, name)?;
+    Some((
+        message,
+        both!(
+            "claim what it answers, or only that it was sent: `moves('{name}') == 1`",
+            "请断言它回复了什么；只想断言它发送过，请写 `moves('{name}') == 1`"
+        ),
+    ))
+}
+
 /// The doubt about a reply that is nil, of a command that always answers.
 fn of_nil(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let name = source.strip_suffix(" is none").or_else(|| source.strip_suffix(" == none"))?;
     let (program, label) = scenario.reply(name.trim())?;
     program.nil_doubt(label, name)
+}
+
+/// The doubt about the version that a `set` answers: the data had version 0 before.
+fn of_version(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let (program, label) = scenario.reply(left.strip_suffix(".version")?)?;
+    let never = match (operator, figure(right, scenario)?) {
+        ("==", number) => number < 1,
+        ("<", number) => number < 2,
+        _ => false,
+    };
+    let mut named = program.operations().filter(|operation| operation.label == label).peekable();
+    named.peek()?;
+    let sets = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Call(call) if call.name() == "set");
+    (never && named.all(|operation| sets(&operation.verb))).then(|| {
+        (
+            both!(
+                "`{left}` is the version after the change, 1 or more: a new znode has 0",
+                "`{left}` 是修改之后的版本，至少是 1：刚创建的 znode 才是 0"
+            ),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )
+    })
 }
 
 /// The doubt about an error that would end the run.

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use sqlparser::ast::{Expr, Select, SelectItem, SetExpr, Statement, TableFactor};
+use sqlparser::ast::{
+    Expr, FromTable, GroupByExpr, LimitClause, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
+    TableWithJoins,
+};
 
 use super::{
     super::{Scenario, doubts::Doubt},
@@ -16,7 +19,7 @@ use crate::{
         expr::mentions::{joined, split_comparison},
         has_word,
     },
-    text::both,
+    text::{Text, both},
 };
 
 /// The doubt about the rows that a statement answers: an index beyond the one row that there can be, or a value of the
@@ -33,17 +36,23 @@ pub(crate) fn reply_doubt(
         let (index, rest) = rest.split_once("].")?;
         let index: usize = index.parse().ok()?;
         let column = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
-        let select = select(&statement(name)?)?;
-        let table = table_of(&select, tables.get_or_insert_with(|| defined(&tables::sent(scenario))));
-        let row = table.and_then(|table| row_of(&select, table));
-        if index > 0 && row.is_some() {
-            let message = both!(
-                "`{name}` has one row at most, as its primary key says",
-                "`{name}` 最多只有一行：它是按主键查的"
-            );
+        let query = query(&statement(name)?)?;
+        let select = select(&query)?;
+        let table = table_of(select, tables.get_or_insert_with(|| defined(&tables::sent(scenario))));
+        let row = table.and_then(|table| row_of(select, table));
+        let most = most_rows(&query, select, row.is_some());
+        if let Some((most, why)) = most.filter(|(most, _)| index >= *most) {
+            let last = most.checked_sub(1)?;
             return Some((
-                message,
-                both!("the first is `{name}[0].{column}`", "第一行是 `{name}[0].{column}`"),
+                both!(
+                    "`{name}` has no row beyond `[{last}]`: {why}",
+                    "`{name}` 到 `[{last}]` 就没有行了：{why}",
+                    why
+                ),
+                both!(
+                    "rows count from 0: `{name}[{last}].{column}`",
+                    "行从 0 数起：`{name}[{last}].{column}`"
+                ),
             ));
         }
         // An expression may ask first whether there is a row.
@@ -53,13 +62,28 @@ pub(crate) fn reply_doubt(
             return Some(doubt);
         }
         let whole = format!("{name}[{index}].{column}");
+        let is_given = table.is_some_and(|table| {
+            table.columns.iter().any(|known| known.name == column.to_ascii_lowercase() && !known.may_be_null)
+        });
+        if is_given
+            && let Some(test) =
+                [" is none", " is not none"].iter().find(|test| source.contains(&format!("{whole}{test}")))
+        {
+            return Some((
+                both!(
+                    "`{column}` is NOT NULL: `{whole}{test}` is always the same",
+                    "列 `{column}` 是 NOT NULL：`{whole}{test}` 的结果总是一样"
+                ),
+                both!("where there is no row: `{name}|length == 0`", "没有这一行时请写 `{name}|length == 0`"),
+            ));
+        }
         let compared = joined(source).into_iter().filter_map(split_comparison);
         let (_, operator, right) = compared.into_iter().find(|(left, ..)| *left == whole)?;
-        of_compared((&whole, operator, right), kind_of(&select, column, table)?)
+        of_compared((&whole, operator, right), kind_of(select, column, table)?)
     })
 }
 
-/// The doubt about more rows than one in the reply to a `SELECT` by the primary key, or about less than none changed.
+/// The doubt about more rows than a `SELECT` can answer or a statement can change, or about less than none changed.
 pub(crate) fn count_doubt(
     source: &str,
     statement: impl Fn(&str) -> Option<String>,
@@ -82,34 +106,106 @@ pub(crate) fn count_doubt(
                 both!("such as `{left} == 0`", "例如 `{left} == 0`"),
             ));
         }
-        let name = left.strip_suffix("|length")?;
         let number: usize = right.parse().ok()?;
-        let is_beyond = matches!(operator, "==" | ">=") && number > 1 || operator == ">" && number > 0;
-        let select = select(&statement(name).filter(|_| is_beyond)?)?;
-        row_of(&select, table_of(&select, &defined(&tables::sent(scenario)))?)?;
-        let message = both!(
-            "`{name}` has one row at most, as its primary key says",
-            "`{name}` 最多只有一行：它是按主键查的"
-        );
-        Some((message, both!("such as `{left} == 1`", "例如 `{left} == 1`")))
+        let (most, why) = match left.strip_suffix("|length") {
+            Some(name) => {
+                let query = query(&statement(name)?)?;
+                let select = select(&query)?;
+                let known = defined(&tables::sent(scenario));
+                let row = table_of(select, &known).and_then(|table| row_of(select, table));
+                most_rows(&query, select, row.is_some())?
+            }
+            None => most_changed(&statement(left)?, scenario)?,
+        };
+        let is_beyond = matches!(operator, "==" | ">=") && number > most || operator == ">" && number >= most;
+        is_beyond.then(|| {
+            (
+                both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
+                both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
+            )
+        })
     })
 }
 
-fn select(text: &str) -> Option<Box<Select>> {
-    let Ok(Some(Statement::Query(query))) = read(text) else { return None };
-    let SetExpr::Select(select) = *query.body else { return None };
-    Some(select)
+fn by_key() -> Text {
+    both!("its primary key finds one row", "它按主键只找得到一行")
 }
 
-/// The table that a `SELECT` reads, if that is one.
-fn table_of<'t>(select: &Select, tables: &'t HashMap<String, Option<Table>>) -> Option<&'t Table> {
-    match &select.from[..] {
+/// The most rows that a `SELECT` can answer, and the reason.
+fn most_rows(query: &Query, select: &Select, by_primary: bool) -> Option<(usize, Text)> {
+    if by_primary {
+        return Some((1, by_key()));
+    }
+    let counts = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(Expr::Function(called))
+        | SelectItem::ExprWithAlias { expr: Expr::Function(called), .. } => {
+            called.over.is_none()
+                && has_word("COUNT SUM MIN MAX AVG", &called.name.to_string().to_ascii_uppercase())
+        }
+        _ => false,
+    };
+    let is_ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
+    if is_ungrouped && select.projection.iter().any(counts) {
+        return Some((1, both!("it counts all rows in one", "聚合后只有一行")));
+    }
+    let (LimitClause::LimitOffset { limit: Some(limit), .. } | LimitClause::OffsetCommaLimit { limit, .. }) =
+        query.limit_clause.as_ref()?
+    else {
+        return None;
+    };
+    let limit = limit.to_string();
+    let most = limit.parse().ok().filter(|_| limit != FILLED)?;
+    Some((most, both!("its `LIMIT` says so", "`LIMIT` 就是这么写的")))
+}
+
+/// The most rows that a statement can change, and the reason.
+fn most_changed(text: &str, scenario: &Scenario) -> Option<(usize, Text)> {
+    let (tables, condition) = match read(text).ok()?? {
+        Statement::Update(update) => (vec![update.table], update.selection?),
+        Statement::Delete(delete) if delete.using.is_none() && delete.tables.is_empty() => {
+            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = delete.from;
+            (from, delete.selection?)
+        }
+        Statement::Insert(insert) if !insert.replace_into && insert.on.is_none() => {
+            let SetExpr::Values(values) = *insert.source?.body else { return None };
+            return Some((values.rows.len(), both!("it has so many rows", "语句里只有这么多行")));
+        }
+        _ => return None,
+    };
+    let known = defined(&tables::sent(scenario));
+    let table = one_table(&tables).and_then(|name| known.get(&name)?.as_ref())?;
+    let primary = &table.columns[table.primary?].name;
+    equals(&condition).iter().any(|(column, _)| column == primary).then(|| (1, by_key()))
+}
+
+fn query(text: &str) -> Option<Box<Query>> {
+    match read(text) {
+        Ok(Some(Statement::Query(query))) => Some(query),
+        _ => None,
+    }
+}
+
+fn select(query: &Query) -> Option<&Select> {
+    match &*query.body {
+        SetExpr::Select(select) => Some(select),
+        _ => None,
+    }
+}
+
+/// The name of the only table in a list.
+fn one_table(from: &[TableWithJoins]) -> Option<String> {
+    match from {
         [from] if from.joins.is_empty() => match &from.relation {
-            TableFactor::Table { name, .. } => tables.get(&last_of(name))?.as_ref(),
+            TableFactor::Table { name, .. } => Some(last_of(name)),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// The table that a `SELECT` reads, if that is one.
+fn table_of<'t>(select: &Select, tables: &'t HashMap<String, Option<Table>>) -> Option<&'t Table> {
+    tables.get(&one_table(&select.from)?)?.as_ref()
 }
 
 /// The row that a `SELECT` finds by its primary key, as `table/value`.

@@ -240,6 +240,47 @@ pub(super) fn given(value: &Expr) -> Given {
     }
 }
 
+/// The rows that the setup inserts, each as `value` gives it: its columns apart from the primary key. Empty if another
+/// statement of the setup may change them.
+pub(crate) fn held(scenario: &Scenario) -> HashMap<String, serde_json::Value> {
+    let sent = tables::sent(scenario);
+    let known = defined(&sent);
+    let mut held = HashMap::new();
+    for statement in sent.iter().filter(|statement| statement.in_setup) {
+        let first = tables::words(&statement.text).next().unwrap_or_default().to_ascii_uppercase();
+        let insert = match read(&statement.text) {
+            Ok(Some(Statement::Insert(insert))) if insert.on.is_none() && !insert.replace_into => insert,
+            _ if has_word("CREATE SET BEGIN COMMIT", &first) => continue,
+            _ => return HashMap::new(),
+        };
+        let TableObject::TableName(name) = &insert.table else { return HashMap::new() };
+        let name = last_of(name);
+        let Some(Some(table)) = known.get(&name) else { continue };
+        let Some(primary) = table.primary else { continue };
+        for (columns, row) in rows(&insert, table).unwrap_or_default() {
+            let mut values = serde_json::Map::new();
+            let mut key = None;
+            for (column, given) in columns.into_iter().zip(row) {
+                let value = match given {
+                    Given::Number(number) => {
+                        number.parse::<i64>().map_or(serde_json::Value::Null, Into::into)
+                    }
+                    Given::Text(text) => text.into(),
+                    Given::Null | Given::Default | Given::Unknown => continue,
+                };
+                if column == primary {
+                    key =
+                        value.as_str().map_or_else(|| Some(value.to_string()), |text| Some(text.to_owned()));
+                } else {
+                    values.insert(table.columns[column].name.clone(), value);
+                }
+            }
+            held.extend(key.map(|key| (format!("{name}/{key}"), values.into())));
+        }
+    }
+    held
+}
+
 /// The columns that a statement names, by index, and the values that a row gives them.
 type Row = (Vec<usize>, Vec<Given>);
 
