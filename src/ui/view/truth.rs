@@ -267,7 +267,7 @@ impl<'a> Row<'a> {
         let mut values = visible.iter().filter(|span| span.about == About::Value);
         let is_lock = |span: &&Span| span.about == About::Lock;
         let name = self.named || name.is_some() || !(values.any(has_room) || visible.iter().any(is_lock));
-        let mut printed = PrintedKey { name, value: None };
+        let mut printed = PrintedKey { name, ..PrintedKey::default() };
         for span in visible {
             match span.about {
                 About::Lock => self.draw_holder(scene, plot, (span, &mut printed), rows, buf),
@@ -355,10 +355,11 @@ impl<'a> Row<'a> {
         let with_name = format!("{} {value}", span.lock);
         let shorter = |most: usize| {
             let name = if printed.name { String::new() } else { format!("{} ", span.lock) };
-            first_columns(&value, most.checked_sub(text::width(&name))?).map(|cut| name + &cut)
+            let room = most.checked_sub(text::width(&name))?;
+            first_columns(&value, room, &printed.column).map(|cut| name + &cut)
         };
         let Some((place, is_newest)) = self.value_columns(scene, plot, span, rows) else { return };
-        let (from, end, room) = (place.start, place.end, place.len());
+        let (mut from, end, room) = (place.start, place.end, place.len());
         // A cut value counts as not shown, and is repeated with the next one.
         let (words, whole) = match printed.name {
             false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),
@@ -371,10 +372,23 @@ impl<'a> Row<'a> {
                 return;
             }
         };
-        let gap = if room > text::width(&words) { " " } else { "" };
-        plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
-        *printed =
-            PrintedKey { name: true, value: if whole { Some(&span.token.holder) } else { printed.value } };
+        if is_newest {
+            // The current value begins earlier rather than being cut, if the row is empty there.
+            let missing = u16::try_from(text::width(&words)).unwrap_or(u16::MAX).saturating_sub(end - from);
+            let marks = if rows / 2 == 0 { self.marked(scene, plot) } else { Vec::new() };
+            let before = marks.into_iter().map(|(_, end)| end).filter(|end| *end <= from).max();
+            let free = before.max(printed.end).unwrap_or(plot.area.x);
+            from = from.saturating_sub(missing).max(free).min(from);
+        }
+        if let Some(name) = first_name(words.strip_prefix(&*span.lock).unwrap_or(&words)) {
+            name.clone_into(&mut printed.column);
+        }
+        let gap = if usize::from(end - from) > text::width(&words) { " " } else { "" };
+        let after =
+            plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
+        printed.name = true;
+        printed.value = if whole { Some(&span.token.holder) } else { printed.value };
+        printed.end = Some(after);
     }
 
     /// The columns for the text of a value, and whether it is the current value.
@@ -428,10 +442,14 @@ impl<'a> Row<'a> {
 }
 
 /// What a row has shown of its key so far.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct PrintedKey<'a> {
     name: bool,
     value: Option<&'a str>,
+    /// The name of the first column of the last text, if it was a table's row.
+    column: String,
+    /// The column after the last text.
+    end: Option<u16>,
 }
 
 /// The first columns of `from..to` that none of `covered` hides; empty at `to` if all are hidden.
@@ -481,11 +499,22 @@ fn changed<'a>(before: &str, now: &'a str) -> Cow<'a, str> {
     if is_row { columns.join(" ").into() } else { now.into() }
 }
 
-/// As many of the first columns of a table's row as fit: of a row that is too long, its first figures still count.
-fn first_columns(value: &str, room: usize) -> Option<String> {
-    let ends = value.match_indices(' ').map(|(end, _)| end);
-    let mut shown = ends.filter(|end| value[..*end].contains('=')).map(|end| format!("{} …", &value[..end]));
-    shown.rfind(|shown| text::width(shown) <= room)
+/// As many of the first columns of a table's row as fit: of a row that is too long, its first figures still count. A
+/// column that has just been named, as `shown` tells, may be its value alone.
+fn first_columns(value: &str, room: usize, shown: &str) -> Option<String> {
+    let name = first_name(value)?;
+    let first = value.split(' ').next().unwrap_or(value);
+    let bare = first.get(name.len() + 1..).filter(|_| name == shown);
+    let ends = value.match_indices(' ').map(|(end, _)| format!("{} …", &value[..end]));
+    let alone = [Some(first), bare].into_iter().flatten().map(str::to_owned);
+    let ways: Vec<String> = alone.rev().chain(ends).collect();
+    ways.into_iter().rfind(|shown| text::width(shown) <= room)
+}
+
+/// The name of the first column of a table's row.
+fn first_name(value: &str) -> Option<&str> {
+    let (name, _) = value.trim_start().split(' ').next()?.split_once('=')?;
+    Some(name).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -495,10 +524,12 @@ mod tests {
     #[test]
     fn a_row_is_cut_between_its_columns() {
         let row = "points=5 coupon=unused version=0";
-        assert_eq!(first_columns(row, 10).as_deref(), Some("points=5 …"));
-        assert_eq!(first_columns(row, 31).as_deref(), Some("points=5 coupon=unused …"));
-        assert_eq!(first_columns(row, 9), None);
-        assert_eq!(first_columns("two words", 40), None);
+        assert_eq!(first_columns(row, 10, "").as_deref(), Some("points=5 …"));
+        assert_eq!(first_columns(row, 31, "").as_deref(), Some("points=5 coupon=unused …"));
+        assert_eq!(first_columns(row, 9, "").as_deref(), Some("points=5"));
+        assert_eq!(first_columns(row, 7, ""), None);
+        assert_eq!(first_columns(row, 7, "points").as_deref(), Some("5"));
+        assert_eq!(first_columns("two words", 40, "points"), None);
     }
 
     #[test]
