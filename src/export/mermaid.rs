@@ -67,7 +67,7 @@ impl<'a> Diagram<'a> {
                 }
                 let name = match crowds.size(id) {
                     Some(members) => format!("{} ×{members}", actor.client),
-                    None => actor.name.clone(),
+                    None => run.log.called(id).to_owned(),
                 };
                 let _ = writeln!(lines, "  actor {key} as {}", text::name(&name));
                 ids.push(key);

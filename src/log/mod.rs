@@ -123,6 +123,13 @@ impl Log {
         self.actor(id).map_or("?", |actor| &actor.name)
     }
 
+    /// The actor's name in texts: its client's, unless the client has other actors or is a crowd.
+    pub fn called(&self, id: ActorId) -> &str {
+        let Some(actor) = self.actor(id) else { return "?" };
+        let is_alone = !actor.crowd && self.actors_of(&actor.client).nth(1).is_none();
+        if is_alone { &actor.client } else { &actor.name }
+    }
+
     /// The actors that run in a client's process.
     pub fn actors_of(&self, client: &str) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(self.actors());

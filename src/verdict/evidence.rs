@@ -41,7 +41,7 @@ pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Te
 fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
     let event = log.events().get(index)?;
     let mut at = event.at;
-    let name = event.kind.actor().map_or("", |actor| log.name(actor));
+    let name = event.kind.actor().map_or("", |actor| log.called(actor));
     let (en, zh) = match &event.kind {
         EventKind::Replied { op, .. } | EventKind::Sent { op, .. } => {
             let (sent, words) = exchange(log, index, *op)?;
@@ -121,7 +121,7 @@ fn exchange(log: &Log, index: usize, wanted: OpId) -> Option<(LessonTime, (Strin
         (_, Some((at, actor, label, _))) => (*at, *actor, (*label).clone()),
         _ => return None,
     };
-    let name = log.name(actor);
+    let name = log.called(actor);
     let words = match replied {
         None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
         Some((when, _, _, reply)) if when.since(at) >= LATE => {
@@ -243,7 +243,7 @@ fn entry_changes(log: &Log, before: &Entries<'_>, now: &Entries<'_>) -> Vec<Text
 
 fn session_owner(log: &Log, wanted: i64) -> Option<&str> {
     log.events().iter().find_map(|event| match &event.kind {
-        EventKind::Session { actor, session, .. } if *session == wanted => Some(log.name(*actor)),
+        EventKind::Session { actor, session, .. } if *session == wanted => Some(log.called(*actor)),
         _ => None,
     })
 }

@@ -185,10 +185,8 @@ fn both_who_hold_one_lock_are_seen_on_the_smallest_screen() {
         for holder in &overlap.holders {
             let named = |row: &String| {
                 let words: Vec<&str> = row.trim_start_matches('│').split_whitespace().take(2).collect();
-                words.get(1).is_some_and(|word| {
-                    log.actor(*holder)
-                        .is_some_and(|actor| word.starts_with(actor.name.get(..6).unwrap_or(&actor.name)))
-                })
+                let name = log.called(*holder);
+                words.get(1).is_some_and(|word| word.starts_with(name.get(..6).unwrap_or(name)))
             };
             assert!(rows.iter().any(named), "{} {holder:?} {rows:#?}", name(&scenario));
         }
@@ -271,6 +269,8 @@ fn every_server_is_seen_or_counted() {
         let counted = lanes.iter().any(|row| row.starts_with(&format!("{hidden} more")));
         assert!(hidden == 0 || counted, "{} {rows:#?}", name(&scenario));
         let pair = scenario.loaded.lesson.id.starts_with("redlock") && scenario.actors.len() == 2;
+        // One variant asks one of five servers.
+        let pair = pair && scenario.variant != "one-master";
         assert!(!pair || hidden == 0, "a majority is counted: {} {rows:#?}", name(&scenario));
     }
     assert!(several > 20, "{several}");
@@ -1151,7 +1151,8 @@ fn a_servers_row_names_its_key_once_and_apart_from_the_sign_of_a_role() {
     let failover = at_step("failover", "replication-lag", 13, (Lang::Zh, (80, 24)));
     let lanes = server_lanes(&failover, "node1");
     assert!(lanes.iter().any(|row| row.contains("node2 ♛ ")), "{lanes:#?}");
-    assert!(lanes.iter().any(|row| row.contains("node3   lock ")), "{lanes:#?}");
+    // Only one of the servers would have room for it.
+    assert!(lanes.iter().all(|row| !row.contains(" lock ")), "{lanes:#?}");
     assert!(lanes.iter().any(|row| row.contains("node2 的从节点")), "{lanes:#?}");
     // If there is room, the key is below the server's name, and the row shows only the key's value.
     let fenced = at_step("fencing-token", "no-token", 14, EN);

@@ -38,7 +38,7 @@ pub(crate) struct Source<'a> {
 
 impl Source<'_> {
     fn name(&self, actor: ActorId) -> &str {
-        self.world.actor(actor).map_or("?", |actor| &actor.who.name)
+        self.log.called(actor)
     }
 
     /// The index of an actor's client, which decides its colour and glyph.

@@ -139,7 +139,8 @@ const NOT_FIRST: &str = "，。、；：！？）】》」』”’…—～％,
 const NOT_LAST: &str = "（【《「『“‘([{";
 
 /// Breaks a text into lines of at most `columns` columns: between words in scripts with spaces, between characters in
-/// others, and if possible never before closing punctuation. Line feeds break, too.
+/// others, and if possible never before closing punctuation. Ideographs are kept together where that takes no more
+/// lines. Line feeds break, too.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let paragraphs: Vec<_> = text.trim_end().split('\n').map(clean).collect();
     wrap_clean(&paragraphs.join("\n"), columns)
@@ -187,6 +188,55 @@ fn wrap_line(text: &str, columns: usize, is_code: bool) -> Vec<String> {
 }
 
 fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
+    let lines = wrap_greedily(text, columns);
+    if lines.len() < 2 || text.is_ascii() {
+        return lines;
+    }
+    wrap_between_words(text, columns).filter(|kinder| kinder.len() == lines.len()).unwrap_or(lines)
+}
+
+/// Of all ways to break a text into as few lines as possible, the one with the fewest breaks between two ideographs,
+/// each of which may be inside a word. Among equals, the first lines are the longest. `None` if a word is wider than a
+/// line.
+fn wrap_between_words(text: &str, columns: usize) -> Option<Vec<String>> {
+    let pieces = pieces(text);
+    // For each piece, if a line begins with it: the lines and costly breaks from there on, and where the next one begins.
+    let mut best = vec![Some((0, 0, pieces.len())); pieces.len() + 1];
+    for begin in (0..pieces.len()).rev() {
+        let (mut chosen, mut taken) = (None, 0);
+        for end in begin + 1..=pieces.len() {
+            let last = pieces[end - 1];
+            if taken + width(last.trim_end()) > columns {
+                break;
+            }
+            taken += width(last);
+            let Some((lines, breaks, _)) = best[end] else { continue };
+            let is_costly = pieces.get(end).is_some_and(|next| is_in_word(last, next));
+            let way = (lines + 1, breaks + usize::from(is_costly), end);
+            if chosen.is_none_or(|(lines, breaks, _)| (way.0, way.1) <= (lines, breaks)) {
+                chosen = Some(way);
+            }
+        }
+        best[begin] = chosen;
+    }
+    let (mut lines, mut begin) = (Vec::new(), 0);
+    while begin < pieces.len() {
+        let (_, _, end) = best[begin]?;
+        let line = pieces[begin..end].concat().trim_end().to_owned();
+        // Joining two pieces may change their width.
+        lines.push(Some(line).filter(|line| width(line) <= columns)?);
+        begin = end;
+    }
+    Some(lines)
+}
+
+/// Whether a break between two pieces is one between two ideographs.
+fn is_in_word(before: &str, after: &str) -> bool {
+    let ideograph = |c: Option<char>| c.is_some_and(|c| c.is_alphabetic() && c.width() == Some(2));
+    ideograph(before.chars().last()) && ideograph(after.chars().next())
+}
+
+fn wrap_greedily(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for piece in pieces(text) {
@@ -317,7 +367,8 @@ mod tests {
     #[test]
     fn chinese_breaks_anywhere_but_before_its_punctuation() {
         assert_eq!(wrap("甲拿到了锁", 4), ["甲拿", "到了", "锁"]);
-        assert_eq!(wrap("甲拿锁。乙等", 6), ["甲拿", "锁。乙", "等"]);
+        assert_eq!(wrap("甲拿锁。乙等", 6), ["甲拿", "锁。", "乙等"]);
+        assert_eq!(wrap("唤醒 9 个等待者，只有 1 个拿到锁", 20), ["唤醒 9 个等待者，", "只有 1 个拿到锁"]);
         assert_eq!(wrap("用 SET NX 加锁", 7), ["用 SET", "NX 加锁"]);
     }
 

@@ -148,21 +148,23 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 }
 
 /// The number of servers' rows: three, or more if the actors leave room. The actors' lanes shrink to their minimum so
-/// that each server gets a row.
+/// that each server to which something has happened gets a row.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     let rows = rows_to_count(scene, area.height);
     let left = |height| area.height.saturating_sub(total(&rows, (height, band::ROWS)));
     let most = left(lane::CLEAR).saturating_sub(1).clamp(3, MOST_SERVER_ROWS);
-    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).min(MOST_SERVER_ROWS);
-    let most = most.max(servers.min(left(1)));
+    let truths = truth::rows(scene);
+    let used = truths.iter().filter(|row| row.is_first() && !row.is_idle(scene.world.position)).count();
+    let used = u16::try_from(used).unwrap_or(u16::MAX).min(MOST_SERVER_ROWS);
+    let most = most.max(used.min(left(1)));
     // At least two actors, or all holders of an overlap, must stay visible.
     let actors = rows.len().min(scene.clashing().len().max(2));
     let most = most.min(area.height.saturating_sub(u16::try_from(actors).unwrap_or(u16::MAX)).max(1));
-    u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
+    u16::try_from(truths.len()).unwrap_or(u16::MAX).min(most)
 }
 
 /// The servers' rows for `room` rows of the screen. If not all fit, each server keeps the row of its first lock, and the
-/// server that changed last is among those that fit.
+/// servers to which something has happened, above all the last, are among those that fit.
 fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     let mut rows = truth::rows(scene);
     while rows.len() > room.into()
@@ -171,6 +173,9 @@ fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
         rows.remove(second);
     }
     let room = usize::from(room);
+    if rows.len() > room {
+        rows.sort_by_key(|row| row.is_idle(scene.world.position));
+    }
     let newest = (0..rows.len()).max_by_key(|n| rows[*n].changed_at(scene.world.position));
     if let Some(newest) = newest.filter(|newest| room > 0 && *newest >= room) {
         rows[room - 1..=newest].rotate_right(1);
@@ -406,7 +411,12 @@ pub fn draw_without_axis(
     buf: &mut Buffer,
 ) -> u16 {
     let division = divide(scene, area);
-    let servers = servers(scene, (division.below.height - division.higher) / division.truth);
+    let mut servers = servers(scene, (division.below.height - division.higher) / division.truth);
+    let height_of = |n: u16| division.truth + u16::from(n < division.higher);
+    for (n, row) in (0..).zip(&mut servers) {
+        *row = row.labelled((names, height_of(n)));
+    }
+    truth::name_all_or_none(&mut servers, scene, plot);
     let above = Rect { height: division.below.bottom() - area.y, ..plot.area };
     // Drawn first, so that everything else covers it.
     plot.playhead(scene, above, buf);
@@ -438,7 +448,7 @@ pub fn draw_without_axis(
     places.actors.sort_unstable();
     let mut below = division.below.y;
     for (n, row) in (0..).zip(&servers) {
-        let (y, height) = (below, division.truth + u16::from(n < division.higher));
+        let (y, height) = (below, height_of(n));
         below += height;
         if below > division.below.bottom() {
             break;
@@ -460,7 +470,7 @@ pub fn draw_without_axis(
         let room = if row.is_first() { names.saturating_sub(sign_columns(scene)) } else { names };
         let top = if row.is_first() { y } else { middle };
         buf.set_stringn(area.x, top, text::fit(row.label(), room), room, style);
-        row.labelled(label_area).draw(scene, plot, (y, height), buf);
+        row.draw(scene, plot, (y, height), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
             if is_master(scene, row.name()) {

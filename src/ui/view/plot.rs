@@ -25,6 +25,8 @@ const CAUSE: (u32, u32) = (3, 10);
 /// How many texts of a lane, and how much of each, are given room before time without any.
 const MOST_TEXTS: usize = 64;
 const LONGEST_TEXT: usize = 40;
+/// The maximum number of stretches whose beginnings and ends have a time on the axis.
+const MOST_ALARMS: usize = 64;
 /// The columns before a stretch that is drawn large.
 const BEFORE: u32 = 8;
 
@@ -428,31 +430,51 @@ impl Plot {
         cells::line(buf, (x, rows), &over, glyphs::HAIRLINE, scene.style(Role::Accent));
     }
 
-    /// Draws the axis: times of events, as close as their text allows.
+    /// Draws the axis: first when something began or ceased to be wrong, then the times of other events, as close as
+    /// their text allows.
     pub fn axis(&self, scene: &Scene<'_>, y: u16, buf: &mut Buffer) {
         let chrome = scene.style(Role::Chrome);
         self.fill((self.area.x, self.area.right()), y, "─", chrome, buf);
-        let (mut column, mut free) = (self.left, self.area.x);
+        let head = self.screen(self.head).unwrap_or(u16::MAX);
         let now = time::moment(scene.display);
-        let mut last = String::new();
-        while let Some(event) = scene.chart.event_at(column, self.position) {
+        let alarms = scene.chart.alarms().take(MOST_ALARMS);
+        let edges = alarms.flat_map(|span| [Some(span.from), span.to]).flatten();
+        let mut column = self.left;
+        let others = std::iter::from_fn(|| {
+            let event = scene.chart.event_at(column, self.position)?;
             let x = scene.chart.column(event);
-            let (Some(screen), Some(logged)) = (self.screen(x), scene.log.events().get(event)) else { break };
-            column = x + 1;
-            if screen < free {
+            column = self.column(self.screen(x)? + 1).max(x + 1);
+            Some((x, event))
+        });
+        let mut ticks: Vec<(u16, u16, String)> = Vec::new();
+        let edges = edges.map(|(x, event)| (x, event, true));
+        for (x, event, is_edge) in edges.chain(others.map(|(x, event)| (x, event, false))) {
+            let known = event < self.position && x <= self.head;
+            let (Some(screen), Some(logged)) =
+                (self.screen(x), scene.log.events().get(event).filter(|_| known))
+            else {
                 continue;
-            }
-            if self.screen(self.head).is_some_and(|head| screen + TICK > head) {
-                break;
-            }
-            let words = format!("┴{} ", time::moment(logged.at));
+            };
+            let said = time::moment(logged.at);
+            let width = u16::try_from(text::width(&said)).unwrap_or(u16::MAX);
+            let columns = if is_edge { width + 2 } else { TICK.max(width + 2) };
+            // Where something ends there may be room left of the tick only.
+            let left = screen.checked_sub(width).filter(|left| is_edge && *left >= self.area.x);
+            let right = (screen, screen + columns, format!("┴{said} "));
+            let ways = std::iter::once(right).chain(left.map(|left| (left, screen + 1, format!("{said}┴"))));
+            let is_free = |(from, end, _): &(u16, u16, String)| {
+                *end <= head && ticks.iter().all(|(start, stop, _)| end <= start || stop <= from)
+            };
             // A time that reads like the one before is omitted, and the current time is shown at the playhead.
-            if words != last && time::moment(logged.at) != now {
-                self.write((screen, y), &words, self.area.right(), chrome, buf);
+            let before = ticks.iter().rfind(|(from, ..)| *from <= screen);
+            let is_new = said != now && before.is_none_or(|(.., words)| !words.contains(&said));
+            if let Some(tick) = ways.filter(|_| is_new).find(is_free) {
+                let at = ticks.partition_point(|(from, ..)| *from < tick.0);
+                ticks.insert(at, tick);
             }
-            last = words;
-            free = screen + TICK;
-            column = self.column(free).max(x + 1);
+        }
+        for (x, _, words) in ticks {
+            self.write((x, y), &words, self.area.right(), chrome, buf);
         }
         if let Some(x) = self.screen(self.head) {
             let words = format!("↑ {now} ");

@@ -70,13 +70,15 @@ fn reason<'a>(scene: &Scene<'a>) -> Option<Reason<'a>> {
     };
     if let Some(event) = event {
         let span = scene.chart.other_alarms().find(|span| span.from.1 == event)?;
-        let (begun, proof) = match scene.event(event)? {
-            EventKind::Breached { evidence, since, .. } => (since.unwrap_or(event), &evidence[..]),
-            _ => (event, &[][..]),
+        let (begun, said, proof) = match scene.event(event)? {
+            // What is judged at the end of a step may have begun before.
+            EventKind::Breached { evidence, since: None, .. } => (event, words::SEEN_AT, &evidence[..]),
+            EventKind::Breached { evidence, since: Some(since), .. } => (*since, words::SINCE, &evidence[..]),
+            _ => (event, words::SINCE, &[][..]),
         };
         let begun = time::moment(scene.log.events().get(begun)?.at);
         let words = banner::harm(scene)?.replace('`', "");
-        let since = Some(words::SINCE.with(scene.lang, &[&begun]));
+        let since = Some(said.with(scene.lang, &[&begun]));
         let has_bars = matches!(scene.alarm(), Some(Alarm::Oversold(_)));
         return Some(Reason { span, has_bars, words, since, proof });
     }

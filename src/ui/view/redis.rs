@@ -89,6 +89,10 @@ impl<'a> ServerPane<'_, 'a> {
         let full = ((share * bar as f64).ceil() as usize).min(bar);
         let role = if share < 0.25 { Role::Warning } else { Role::Good };
         let style = scene.style(role).remove_modifier(Modifier::BOLD);
+        if bar == 0 {
+            // Beside a value that needs the room, no column is left blank.
+            return vec![Span::styled(time::stretch(left), style)];
+        }
         vec![
             Span::styled("▰".repeat(full), style),
             Span::styled("▱".repeat(bar - full), scene.style(Role::Chrome)),

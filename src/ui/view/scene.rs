@@ -309,7 +309,7 @@ impl<'a> Scene<'a> {
     }
 
     pub fn name(&self, actor: ActorId) -> &'a str {
-        self.world.actor(actor).map_or("?", |actor| &actor.who.name)
+        self.log.called(actor)
     }
 
     /// The sign of an actor that has ended: killed, or failed with an error.

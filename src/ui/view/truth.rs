@@ -63,6 +63,19 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
     rows
 }
 
+/// Leaves out the name of the lock that several servers have each, unless each of their rows has room for it.
+pub fn name_all_or_none(rows: &mut [Row<'_>], scene: &Scene<'_>, plot: &Plot) {
+    let of_lock = |row: &Row<'_>| {
+        let held = row.truth.spans.iter().find(|span| row.lock == Some(span.lock.as_str()));
+        !row.named && !row.several && held.is_some_and(|span| span.about == About::Lock)
+    };
+    let lacks_room = |row: &Row<'_>| row.name_columns(scene, plot).is_none();
+    let mut alike: Vec<&mut Row<'_>> = rows.iter_mut().filter(|row| of_lock(row)).collect();
+    if alike.iter().any(|row| lacks_room(row)) && alike.iter().any(|row| !lacks_room(row)) {
+        alike.iter_mut().for_each(|row| row.named = true);
+    }
+}
+
 impl<'a> Row<'a> {
     pub fn is_first(&self) -> bool {
         self.first
@@ -95,6 +108,17 @@ impl<'a> Row<'a> {
     pub fn is_dead(&self, position: usize) -> bool {
         let mut dead = self.truth.dead.iter();
         dead.any(|(from, to)| from.1 < position && to.is_none_or(|(_, event)| event >= position))
+    }
+
+    /// Whether nothing has happened to the server yet.
+    pub fn is_idle(&self, position: usize) -> bool {
+        let Truth { spans, faults, changes, .. } = self.truth;
+        let first = [
+            spans.first().map(|span| span.from.1),
+            faults.first().map(|(_, event)| *event),
+            changes.first().map(|(_, event, _)| *event),
+        ];
+        first.iter().flatten().all(|event| *event >= position)
     }
 
     /// The newest event before `position` that changed what the row shows.
@@ -169,12 +193,12 @@ impl<'a> Row<'a> {
     fn marks(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, String, Role)> {
         let faults = self.truth.faults.iter().filter_map(|(column, event)| {
             let fault: &Fault = scene.fault(*event)?;
-            let words = format!("{} {} ", fault::glyph(fault), fault::mark(fault));
+            let words = format!("{} {}", fault::glyph(fault), fault::mark(fault));
             Some((*column, *event, words, Role::Danger))
         });
         let changes = self.truth.changes.iter().map(|(column, event, change)| {
             let (words, role) = role_change_words(change, scene.lang);
-            (*column, *event, format!("{words} "), role)
+            (*column, *event, words, role)
         });
         let known = |event: usize, column: u32| event < plot.position && column <= plot.head;
         let mut visible: Vec<(u16, String, Role)> = faults
@@ -183,25 +207,25 @@ impl<'a> Row<'a> {
             .filter_map(|(column, _, words, role)| Some((plot.screen(column)?, words, role)))
             .collect();
         visible.sort_by_key(|(x, ..)| *x);
-        // A Sentinel's decision must not cover the text of the fault that caused it.
-        let mut fault_to = 0;
+        // A Sentinel's decision must not cover or touch the text of the fault that caused it.
+        let mut fault_to = None;
         visible.retain(|(x, words, role)| {
             let is_fault = *role == Role::Danger;
             if is_fault {
-                fault_to = usize::from(*x) + text::width(words.trim_end());
+                fault_to = Some(usize::from(*x) + text::width(words));
             }
-            is_fault || !words.starts_with(glyphs::SENTINEL) || usize::from(*x) >= fault_to
+            is_fault || !words.starts_with(glyphs::SENTINEL) || Some(usize::from(*x)) > fault_to
         });
-        let mut right = plot.area.right();
+        let mut right = usize::from(plot.area.right()) + 1;
         for (x, words, _) in visible.iter_mut().rev() {
-            let room = usize::from(right.saturating_sub(*x));
-            right = *x;
-            if text::width(words.trim_end()) > room {
-                // Instead of a cut name, only the glyph is shown.
-                let sign = words.split_inclusive(' ').next().filter(|sign| text::width(sign) == 2);
-                *words = text::fit(sign.unwrap_or(words).trim_end(), room).into_owned();
-            }
+            // A column before the next mark stays blank. Instead of a cut name, only the glyph is shown, or nothing.
+            let room = right.saturating_sub(usize::from(*x) + 1);
+            let sign = words.split(' ').next().filter(|sign| text::width(sign) == 1).unwrap_or_default();
+            let fitting = [words.as_str(), sign].into_iter().find(|words| text::width(words) <= room);
+            *words = fitting.unwrap_or_default().to_owned();
+            right = if words.is_empty() { right } else { usize::from(*x) };
         }
+        visible.retain(|(_, words, _)| !words.is_empty());
         visible
     }
 
@@ -209,7 +233,7 @@ impl<'a> Row<'a> {
     fn marked(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, u16)> {
         let marks = if self.first { self.marks(scene, plot) } else { Vec::new() };
         let width = |words: &str| u16::try_from(text::width(words)).unwrap_or(u16::MAX);
-        marks.into_iter().map(|(x, words, _)| (x, x.saturating_add(width(&words)))).collect()
+        marks.into_iter().map(|(x, words, _)| (x, x.saturating_add(width(&words) + 1))).collect()
     }
 
     /// The columns for the lock's name if it is not at the left of the row: before the lock is first held and the first
@@ -223,7 +247,9 @@ impl<'a> Row<'a> {
         let from = plot.area.x;
         let held = spans.find_map(|span| Some(plot.stretch(span.from, span.to)?.0));
         let marked = self.marked(scene, plot).first().map(|(x, _)| *x);
-        let free = held.into_iter().chain(marked).min().unwrap_or(plot.area.right());
+        let Truth { dead, frozen, .. } = self.truth;
+        let still = dead.iter().chain(frozen).filter_map(|(from, to)| Some(plot.stretch(*from, *to)?.0));
+        let free = held.into_iter().chain(marked).chain(still).min().unwrap_or(plot.area.right());
         let to = from.saturating_add(u16::try_from(text::width(lock)).unwrap_or(u16::MAX));
         (to < free).then_some((from, to))
     }
@@ -245,10 +271,9 @@ impl<'a> Row<'a> {
     }
 
     fn draw_events(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
-        let visible = self.marks(scene, plot);
-        for (n, (x, words, role)) in visible.iter().enumerate() {
-            let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, ..)| *next);
-            plot.write((*x, y), words, limit, scene.style(*role), buf);
+        for (x, words, role) in self.marks(scene, plot) {
+            let end = plot.write((x, y), &words, plot.area.right(), scene.style(role), buf);
+            plot.fill((end, end + 1), y, " ", scene.style(role), buf);
         }
     }
 
@@ -267,7 +292,7 @@ impl<'a> Row<'a> {
         let mut values = visible.iter().filter(|span| span.about == About::Value);
         let is_lock = |span: &&Span| span.about == About::Lock;
         let name = self.named || name.is_some() || !(values.any(has_room) || visible.iter().any(is_lock));
-        let mut printed = PrintedKey { name, value: None };
+        let mut printed = PrintedKey { name, ..PrintedKey::default() };
         for span in visible {
             match span.about {
                 About::Lock => self.draw_holder(scene, plot, (span, &mut printed), rows, buf),
@@ -355,26 +380,42 @@ impl<'a> Row<'a> {
         let with_name = format!("{} {value}", span.lock);
         let shorter = |most: usize| {
             let name = if printed.name { String::new() } else { format!("{} ", span.lock) };
-            first_columns(&value, most.checked_sub(text::width(&name))?).map(|cut| name + &cut)
+            let room = most.checked_sub(text::width(&name))?;
+            first_columns(&value, room, &printed.column).map(|cut| name + &cut)
         };
         let Some((place, is_newest)) = self.value_columns(scene, plot, span, rows) else { return };
-        let (from, end, room) = (place.start, place.end, place.len());
+        let (mut from, end, room) = (place.start, place.end, place.len());
         // A cut value counts as not shown, and is repeated with the next one.
         let (words, whole) = match printed.name {
             false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),
             true if is_newest || room >= text::width(&value) => (value, true),
             _ if let Some(cut) = shorter(room) => (cut.into(), false),
-            false if room > text::width(&span.lock) + 2 => (text::fit(&with_name, room), false),
+            false if room > text::width(&span.lock) + 2 && first_name(&value).is_none() => {
+                (text::fit(&with_name, room), false)
+            }
             // Without room, it leaves a dot, so that nobody counts the values that are shown.
             _ => {
                 plot.fill((columns.0, columns.0 + 1), y, "·", scene.style(Role::Code), buf);
                 return;
             }
         };
-        let gap = if room > text::width(&words) { " " } else { "" };
-        plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
-        *printed =
-            PrintedKey { name: true, value: if whole { Some(&span.token.holder) } else { printed.value } };
+        if is_newest {
+            // The current value begins earlier rather than being cut, if the row is empty there.
+            let missing = u16::try_from(text::width(&words)).unwrap_or(u16::MAX).saturating_sub(end - from);
+            let marks = if rows / 2 == 0 { self.marked(scene, plot) } else { Vec::new() };
+            let before = marks.into_iter().map(|(_, end)| end).filter(|end| *end <= from).max();
+            let free = before.max(printed.end).unwrap_or(plot.area.x);
+            from = from.saturating_sub(missing).max(free).min(from);
+        }
+        if let Some(name) = first_name(words.strip_prefix(&*span.lock).unwrap_or(&words)) {
+            name.clone_into(&mut printed.column);
+        }
+        let gap = if usize::from(end - from) > text::width(&words) { " " } else { "" };
+        let after =
+            plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
+        printed.name = true;
+        printed.value = if whole { Some(&span.token.holder) } else { printed.value };
+        printed.end = Some(after);
     }
 
     /// The columns for the text of a value, and whether it is the current value.
@@ -428,10 +469,14 @@ impl<'a> Row<'a> {
 }
 
 /// What a row has shown of its key so far.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct PrintedKey<'a> {
     name: bool,
     value: Option<&'a str>,
+    /// The name of the first column of the last text, if it was a table's row.
+    column: String,
+    /// The column after the last text.
+    end: Option<u16>,
 }
 
 /// The first columns of `from..to` that none of `covered` hides; empty at `to` if all are hidden.
@@ -481,11 +526,22 @@ fn changed<'a>(before: &str, now: &'a str) -> Cow<'a, str> {
     if is_row { columns.join(" ").into() } else { now.into() }
 }
 
-/// As many of the first columns of a table's row as fit: of a row that is too long, its first figures still count.
-fn first_columns(value: &str, room: usize) -> Option<String> {
-    let ends = value.match_indices(' ').map(|(end, _)| end);
-    let mut shown = ends.filter(|end| value[..*end].contains('=')).map(|end| format!("{} …", &value[..end]));
-    shown.rfind(|shown| text::width(shown) <= room)
+/// As many of the first columns of a table's row as fit: of a row that is too long, its first figures still count. A
+/// column that has just been named, as `shown` tells, may be its value alone.
+fn first_columns(value: &str, room: usize, shown: &str) -> Option<String> {
+    let name = first_name(value)?;
+    let first = value.split(' ').next().unwrap_or(value);
+    let bare = first.get(name.len() + 1..).filter(|_| name == shown);
+    let ends = value.match_indices(' ').map(|(end, _)| format!("{} …", &value[..end]));
+    let alone = [Some(first), bare].into_iter().flatten().map(str::to_owned);
+    let ways: Vec<String> = alone.rev().chain(ends).collect();
+    ways.into_iter().rfind(|shown| text::width(shown) <= room)
+}
+
+/// The name of the first column of a table's row.
+fn first_name(value: &str) -> Option<&str> {
+    let (name, _) = value.trim_start().split(' ').next()?.split_once('=')?;
+    Some(name).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -495,10 +551,12 @@ mod tests {
     #[test]
     fn a_row_is_cut_between_its_columns() {
         let row = "points=5 coupon=unused version=0";
-        assert_eq!(first_columns(row, 10).as_deref(), Some("points=5 …"));
-        assert_eq!(first_columns(row, 31).as_deref(), Some("points=5 coupon=unused …"));
-        assert_eq!(first_columns(row, 9), None);
-        assert_eq!(first_columns("two words", 40), None);
+        assert_eq!(first_columns(row, 10, "").as_deref(), Some("points=5 …"));
+        assert_eq!(first_columns(row, 31, "").as_deref(), Some("points=5 coupon=unused …"));
+        assert_eq!(first_columns(row, 9, "").as_deref(), Some("points=5"));
+        assert_eq!(first_columns(row, 7, ""), None);
+        assert_eq!(first_columns(row, 7, "points").as_deref(), Some("5"));
+        assert_eq!(first_columns("two words", 40, "points"), None);
     }
 
     #[test]

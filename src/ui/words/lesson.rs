@@ -196,6 +196,7 @@ pub const HARMLESS: Words = Words::new(
 pub const LOG_LINES: Words = Words::new("! {} lines of its log: {}", "! 日志 {} 行：{}");
 /// Since when something has been wrong.
 pub const SINCE: Words = Words::new("since {}", "从 {} 起");
+pub const SEEN_AT: Words = Words::new("seen at {}", "{} 时发现");
 
 /// Who held which lock together; from when to when, or since when.
 pub fn held_together(who: &str, lock: &str, (from, to): (&str, Option<&str>), lang: Lang) -> String {

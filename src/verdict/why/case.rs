@@ -42,7 +42,7 @@ impl<'a> Case<'a> {
     }
 
     pub(crate) fn name(&self, actor: ActorId) -> &'a str {
-        self.log.name(actor)
+        self.log.called(actor)
     }
 
     pub(crate) fn sender(&self, sent: usize) -> Option<ActorId> {
