@@ -412,10 +412,17 @@ impl Global {
         }
     }
 
+    /// A carried lesson, read without the others. None if it does not have the variant that was given.
+    fn carried(&self, id: &str) -> Option<Arc<Loaded>> {
+        carried(id).filter(|loaded| {
+            self.variant.as_ref().is_none_or(|variant| loaded.lesson.variants.contains_key(variant))
+        })
+    }
+
     /// A lesson by its id, or by the path of its file.
     fn lesson(&self, name: &str) -> Result<Arc<Loaded>, Failure> {
         if self.lessons.is_none()
-            && let Some(lesson) = carried(name)
+            && let Some(lesson) = self.carried(name)
         {
             return Ok(lesson);
         }
@@ -424,7 +431,7 @@ impl Global {
             return Ok(read_lesson(Path::new(name))?);
         }
         let library = self.library()?;
-        if let Some(lesson) = library.find(name) {
+        if let Some(lesson) = library.find_with(name, self.variant.as_deref()) {
             let own = self.lessons.as_deref().is_some_and(|directory| lesson.directory() == directory);
             return match library.broken_recipes.as_ref().filter(|_| own) {
                 Some(error) => Err(error.clone().into()),

@@ -6,10 +6,7 @@ use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, words};
 use crate::run::open::ChosenRuns;
 use crate::{
     lab::{LabOptions, install::InstallPlan},
-    lesson::{
-        LabKind, Libraries, Library, Loaded, Params, Scenario, expr::within_allowance,
-        library::carried as carried_lesson, plan,
-    },
+    lesson::{LabKind, Libraries, Library, Loaded, Params, Scenario, expr::within_allowance, plan},
     parallel,
     recording::{self, Recording, carried},
     run::{LessonChoice, session::RunError},
@@ -73,7 +70,8 @@ pub(crate) fn play(
 ) -> Result<u8, Failure> {
     let mut recorded = recordings(lesson, compare)?;
     // The servers of a carried lesson start while the other lessons are read.
-    let carried = lesson.filter(|_| recorded.is_empty() && global.lessons.is_none()).and_then(carried_lesson);
+    let alone = lesson.filter(|_| recorded.is_empty() && global.lessons.is_none());
+    let carried = alone.and_then(|name| global.carried(name));
     let mut library = if carried.is_some() { Library::default() } else { global.library()? };
     let mut wanted = LabKind::ALL.to_vec();
     // Lessons that use libraries are played from recordings until the user opens one of them.
@@ -86,7 +84,8 @@ pub(crate) fn play(
         }
         None => None,
         Some(name) => {
-            let loaded = match carried.as_ref().or_else(|| library.find(name)) {
+            let found = || library.find_with(name, global.variant.as_deref());
+            let loaded = match carried.as_ref().or_else(found) {
                 Some(loaded) => Arc::clone(loaded),
                 None => global.lesson(name)?,
             };
@@ -185,7 +184,7 @@ pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Resul
         return Err(Failure::usage(words::ATTACHED_ALONE.text(&[])));
     }
     let loaded = library
-        .find(&header.lesson)
+        .find_with(&header.lesson, Some(&header.variant))
         .ok_or_else(|| Failure::usage(words::RECORDING_OF_ANOTHER.text(&[&header.lesson])))?;
     let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
     recording.fit(&scenario)?;

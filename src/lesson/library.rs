@@ -59,6 +59,7 @@ const ORDER: &[&str] = &[
     "curator-multi-lock",
     "zk-leader-failover",
     "db-pessimistic",
+    "db-deadlock",
     "db-optimistic",
     "db-aba",
     "etcd-lease",
@@ -148,6 +149,16 @@ impl Library {
         let known = |is: &dyn Fn(&Lesson) -> bool| self.lessons.iter().find(|loaded| is(&loaded.lesson));
         known(&|lesson| lesson.id == id)
             .or_else(|| known(&|lesson| lesson.formerly.iter().any(|former| former == id)))
+    }
+
+    /// The lesson that has this variant: the one with this id or, if the variant has moved, another that was once part
+    /// of it. The one with this id if none has it.
+    pub fn find_with(&self, id: &str, variant: Option<&str>) -> Option<&Arc<Loaded>> {
+        let found = self.find(id)?;
+        let has =
+            |loaded: &&Arc<Loaded>| variant.is_none_or(|name| loaded.lesson.variants.contains_key(name));
+        let was = |loaded: &&Arc<Loaded>| loaded.lesson.formerly.iter().any(|former| former == id);
+        Some(Some(found).filter(has).or_else(|| self.lessons.iter().filter(was).find(has)).unwrap_or(found))
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &str> {
@@ -287,4 +298,25 @@ pub(crate) fn yaml_files(directory: &FilePath) -> Result<Vec<PathBuf>, LessonErr
         .collect();
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_that_moved_are_found_under_the_id_that_they_had() {
+        let library = Library::carried();
+        let found = |id: &str, variant| library.find_with(id, variant).map(|loaded| loaded.lesson.id.clone());
+        for (id, variant, lesson) in [
+            ("db-pessimistic", "for-update", "db-pessimistic"),
+            ("db-pessimistic", "deadlock", "db-deadlock"),
+            ("master-failover", "split-brain", "failover"),
+            ("master-failover", "min-replicas", "failover-mitigations"),
+            ("db-pessimistic", "no-such-variant", "db-pessimistic"),
+        ] {
+            assert_eq!(found(id, Some(variant)).as_deref(), Some(lesson), "{id} {variant}");
+        }
+        assert_eq!(found("master-failover", None).as_deref(), Some("failover"));
+    }
 }

@@ -95,7 +95,7 @@ const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     ("pessimistic", "S4", "db-pessimistic", "pessimistic lock work"),
     ("row or table", "S4", "db-pessimistic", "row or the table"),
     ("the holder of a row dies", "S4", "db-pessimistic", "row lock in MySQL"),
-    ("deadlock in a database", "S4", "db-pessimistic", "deadlock"),
+    ("deadlock in a database", "S4", "db-deadlock", "What is a deadlock"),
     ("optimistic", "S4", "db-optimistic", "What is an optimistic lock"),
     ("version = version", "S4", "db-optimistic", "version = version"),
     ("ABA", "S4", "db-aba", "ABA problem"),

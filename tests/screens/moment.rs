@@ -1167,7 +1167,7 @@ fn a_servers_row_names_its_key_once_and_apart_from_the_sign_of_a_role() {
 
 #[test]
 fn which_row_it_is_is_known_before_what_it_held() {
-    let stand = at_step("db-pessimistic", "deadlock", 8, (Lang::En, (80, 24)));
+    let stand = at_step("db-deadlock", "deadlock", 8, (Lang::En, (80, 24)));
     let lanes = server_lanes(&stand, "mariadb");
     assert!(lanes[0].contains(" good/1 sku=100") && lanes[1].contains("│good/2 "), "{lanes:#?}");
 }

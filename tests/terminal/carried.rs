@@ -13,13 +13,14 @@ use crate::{
 };
 
 /// Environment variables with which no server and no package manager is found.
-const NOTHING: [(&str, &str); 6] = [
+const NOTHING: [(&str, &str); 7] = [
     ("PATH", "/nowhere"),
     ("LOCKSTEP_REDIS_SERVER", "/nowhere/redis-server"),
     ("LOCKSTEP_REDIS_SENTINEL", "/nowhere/redis-sentinel"),
     ("LOCKSTEP_JAVA", "/nowhere/java"),
     ("LOCKSTEP_ZOOKEEPER_JARS", "/nowhere/jars"),
     ("LOCKSTEP_MARIADBD", "/nowhere/mariadbd"),
+    ("LOCKSTEP_ETCD", "/nowhere/etcd"),
 ];
 
 const RECORDED: &str = "RECORDED";

@@ -115,6 +115,7 @@ fn by_default_a_failure_stands_above_its_own_fix() {
         "curator-multi-lock: without-time, with-time",
         "zk-leader-failover: works-on, stops-when-suspended",
         "db-pessimistic: autocommit, for-update",
+        "db-deadlock: deadlock, retry",
         "db-optimistic: lost-update, version",
         "db-aba: by-value, by-version",
         "redis-py-lock: lost-reply, read-back",

@@ -273,7 +273,7 @@ fn no_text_of_a_lane_lies_over_another() {
     let place = Place::new();
     for (lesson, variant, fragment, size) in [
         ("cluster-is-not-safer", "frozen-master", "#embed&step=10", (680, 320)),
-        ("db-pessimistic", "deadlock", "#step=9", (390, 844)),
+        ("db-deadlock", "deadlock", "#step=9", (390, 844)),
         ("curator-mutex", "remembered", "#step=end", (390, 844)),
     ] {
         let page = page(&place, &[lesson, "--variant", variant, "--lang", "en"]);

@@ -107,7 +107,12 @@ impl InterviewView<'_> {
                 return paragraph::prose(why.get(lang), width, self.style(Role::Danger), theme);
             }
             if !exam.is_over() {
-                return paragraph::plain(words::EXAM_LOOKS.get(lang), width, self.style(Role::Chrome));
+                let mut lines =
+                    paragraph::plain(words::EXAM_LOOKS.get(lang), width, self.style(Role::Chrome));
+                if exam.judged.is_empty() {
+                    lines.extend(self.left_out(width));
+                }
+                return lines;
             }
             return self.exam_result(exam, width);
         };
@@ -132,7 +137,9 @@ impl InterviewView<'_> {
     fn exam_result(&self, exam: &ExamRound, width: usize) -> Vec<Line<'static>> {
         let Context { theme, lang, .. } = self.context;
         if exam.judged.is_empty() {
-            return paragraph::plain(words::EXAM_NONE.get(lang), width, self.style(Role::Text));
+            let mut lines = paragraph::plain(words::EXAM_NONE.get(lang), width, self.style(Role::Text));
+            lines.extend(self.left_out(width));
+            return lines;
         }
         let count = [exam.right(), exam.judged.len()].map(|count| count.to_string());
         let heading = words::EXAM_OVER.with(lang, &[&count[0], &count[1]]);
@@ -150,6 +157,14 @@ impl InterviewView<'_> {
             let room = width.saturating_sub(mark.width());
             lines.extend(paragraph::hang(mark, paragraph::prose(&title, room, Style::new(), theme)));
         }
+        lines.extend(self.left_out(width));
         lines
+    }
+
+    /// What no exam asks: a good result says nothing about it.
+    fn left_out(&self, width: usize) -> Vec<Line<'static>> {
+        let Context { lang, .. } = self.context;
+        let says = paragraph::plain(words::EXAM_LEAVES_OUT.get(lang), width, self.style(Role::Chrome));
+        [vec![Line::default()], says].concat()
     }
 }

@@ -77,8 +77,12 @@ pub const EXAM_NEXT: Words =
     Words::new("{} goes on · {} lets you watch it happen", "按 {} 下一题，按 {} 看它真实发生");
 pub const EXAM_OVER: Words = Words::new("{} of {} right", "答对 {} 题，共 {} 题");
 pub const EXAM_NONE: Words = Words::new(
-    "None of these lessons can be examined: an exam is about lessons on Redis and MariaDB with two or three clients.",
-    "这些课程都不能出题：考试只考 Redis 和 MariaDB 上有两三个客户端的课程。",
+    "None of these lessons can be examined: an exam needs two to four clients, on one server of a product or on Redlock's five.",
+    "这些课程出不了题：考题只来自有两到四个客户端、跑在单台服务器或 Redlock 五台主节点上的课程。",
+);
+pub const EXAM_LEAVES_OUT: Words = Words::new(
+    "Not asked: what a failover does to a lock (Sentinel, Redis Cluster, ensembles). No server fails in these orders; the lessons show it.",
+    "不考主从切换和选主（哨兵、Redis Cluster、ZooKeeper 和 etcd 集群）：考题里的服务器都不出故障。这部分请看相应的课程。",
 );
 pub const EXAM_SAID_SAFE: Words = Words::new("safe", "安全");
 pub const EXAM_SAID_UNSAFE: Words = Words::new("not safe", "不安全");
