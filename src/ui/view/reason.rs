@@ -70,12 +70,13 @@ fn reason<'a>(scene: &Scene<'a>) -> Option<Reason<'a>> {
     };
     if let Some(event) = event {
         let span = scene.chart.other_alarms().find(|span| span.from.1 == event)?;
-        let (begun, said, proof) = match scene.event(event)? {
-            // What is judged at the end of a step may have begun before.
-            EventKind::Breached { evidence, since: None, .. } => (event, words::SEEN_AT, &evidence[..]),
-            EventKind::Breached { evidence, since: Some(since), .. } => (*since, words::SINCE, &evidence[..]),
-            _ => (event, words::SINCE, &[][..]),
+        let (begun, proof) = match scene.event(event)? {
+            EventKind::Breached { evidence, since, .. } => (since.unwrap_or(event), &evidence[..]),
+            _ => (event, &[][..]),
         };
+        // Only time passes before the answer to a question: it came about before, and is seen then.
+        let is_deed = !matches!(scene.event(begun)?, EventKind::Decided { .. } | EventKind::Breached { .. });
+        let said = if is_deed { words::SINCE } else { words::SEEN_AT };
         let begun = time::moment(scene.log.events().get(begun)?.at);
         let words = banner::harm(scene)?.replace('`', "");
         let since = Some(said.with(scene.lang, &[&begun]));

@@ -70,9 +70,11 @@ pub fn name_all_or_none(rows: &mut [Row<'_>], scene: &Scene<'_>, plot: &Plot) {
         !row.named && !row.several && held.is_some_and(|span| span.about == About::Lock)
     };
     let lacks_room = |row: &Row<'_>| row.name_columns(scene, plot).is_none();
-    let mut alike: Vec<&mut Row<'_>> = rows.iter_mut().filter(|row| of_lock(row)).collect();
+    let alike: Vec<&mut Row<'_>> = rows.iter_mut().filter(|row| of_lock(row)).collect();
     if alike.iter().any(|row| lacks_room(row)) && alike.iter().any(|row| !lacks_room(row)) {
-        alike.iter_mut().for_each(|row| row.named = true);
+        for row in alike {
+            row.named = true;
+        }
     }
 }
 
