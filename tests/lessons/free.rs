@@ -268,7 +268,7 @@ async fn by_hand_somebody_elses_lock_is_deleted() {
 #[tokio::test]
 async fn by_hand_a_lease_ends_before_the_work() {
     let broken = played("watchdog", "no-renewal", [moves(0), pass(30_000), moves(1)]).await;
-    assert!(broken[0].0 == 0 && broken[0].1.contains("A.worker's lease ended"), "{broken:?}");
+    assert!(broken[0].0 == 0 && broken[0].1.contains("A's lease ended"), "{broken:?}");
 }
 
 #[tokio::test]
