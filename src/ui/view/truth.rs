@@ -379,6 +379,7 @@ impl<'a> Row<'a> {
         plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
         let value =
             printed.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
+        let column = first_name(&value).and_then(|_| value.split(' ').next()).map(str::to_owned);
         let with_name = format!("{} {value}", span.lock);
         let shorter = |most: usize| {
             let name = if printed.name { String::new() } else { format!("{} ", span.lock) };
@@ -409,8 +410,8 @@ impl<'a> Row<'a> {
             let free = before.max(printed.end).unwrap_or(plot.area.x);
             from = from.saturating_sub(missing).max(free).min(from);
         }
-        if let Some(name) = first_name(words.strip_prefix(&*span.lock).unwrap_or(&words)) {
-            name.clone_into(&mut printed.column);
+        if let Some(column) = column {
+            printed.column = column;
         }
         let gap = if usize::from(end - from) > text::width(&words) { " " } else { "" };
         let after =
@@ -475,7 +476,7 @@ impl<'a> Row<'a> {
 struct PrintedKey<'a> {
     name: bool,
     value: Option<&'a str>,
-    /// The name of the first column of the last text, if it was a table's row.
+    /// The first column of the last text with its value, if it was a table's row.
     column: String,
     /// The column after the last text.
     end: Option<u16>,
@@ -529,11 +530,11 @@ fn changed<'a>(before: &str, now: &'a str) -> Cow<'a, str> {
 }
 
 /// As many of the first columns of a table's row as fit: of a row that is too long, its first figures still count. A
-/// column that has just been named, as `shown` tells, may be its value alone.
+/// column that was the last one shown, with another value, may be its value alone.
 fn first_columns(value: &str, room: usize, shown: &str) -> Option<String> {
     let name = first_name(value)?;
     let first = value.split(' ').next().unwrap_or(value);
-    let bare = first.get(name.len() + 1..).filter(|_| name == shown);
+    let bare = first.get(name.len() + 1..).filter(|_| first != shown && first_name(shown) == Some(name));
     let ends = value.match_indices(' ').map(|(end, _)| format!("{} …", &value[..end]));
     let alone = [Some(first), bare].into_iter().flatten().map(str::to_owned);
     let ways: Vec<String> = alone.rev().chain(ends).collect();
@@ -557,7 +558,8 @@ mod tests {
         assert_eq!(first_columns(row, 31, "").as_deref(), Some("points=5 coupon=unused …"));
         assert_eq!(first_columns(row, 9, "").as_deref(), Some("points=5"));
         assert_eq!(first_columns(row, 7, ""), None);
-        assert_eq!(first_columns(row, 7, "points").as_deref(), Some("5"));
+        assert_eq!(first_columns(row, 7, "points=4").as_deref(), Some("5"));
+        assert_eq!(first_columns(row, 7, "points=5"), None);
         assert_eq!(first_columns("two words", 40, "points"), None);
     }
 
