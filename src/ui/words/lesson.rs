@@ -95,7 +95,7 @@ pub fn overlap_span(lang: Lang, excess: Excess) -> String {
 
 /// The labels of waits and counters in the built-in lessons. A user's own lesson may use others, which are shown as
 /// written.
-const LABELS: [Words; 21] = [
+const LABELS: [Words; 22] = [
     Words::new("work", "干活"),
     Words::new("wait", "等待"),
     Words::new("look", "查看"),
@@ -107,6 +107,7 @@ const LABELS: [Words; 21] = [
     Words::new("computed", "计算"),
     Words::new("committed", "提交"),
     Words::new("rolled_back", "回滚"),
+    Words::new("given_up", "放弃"),
     Words::new("refused", "拒绝"),
     Words::new("edits", "改动"),
     Words::new("reports", "报表"),
