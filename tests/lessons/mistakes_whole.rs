@@ -1,9 +1,7 @@
 //! Mistakes in whole lessons that were written from the documentation, each of which uses another part of the language:
 //! what is missing, misspelt, compared with the wrong type or impossible in the story.
 
-use lockstep::{lesson::library::from_text, text::Lang::En};
-
-use crate::mistakes::{Change, failure};
+use crate::mistakes::{Change, assert_accepted, assert_refused};
 
 const FENCE: &str = include_str!("mistakes/whole/fence.yaml");
 const PRINTER: &str = include_str!("mistakes/whole/printer.yaml");
@@ -606,23 +604,10 @@ const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
 
 #[test]
 fn what_only_looks_like_those_mistakes_is_let_through() {
-    for (lesson, changes) in NO_MISTAKES {
-        let changed = changes.iter().fold((*lesson).to_owned(), |text, (from, to)| {
-            assert!(text.contains(from), "the right lesson has no `{from}`");
-            text.replacen(from, to, 1)
-        });
-        let checked = from_text("right.yaml", &changed).and_then(|loaded| loaded.check());
-        assert!(checked.is_ok(), "{changes:?}: {}", checked.expect_err("a mistake").in_lang(En));
-    }
+    assert_accepted(NO_MISTAKES);
 }
 
 #[test]
 fn mistakes_in_whole_lessons_are_told_where_they_are_and_what_would_be_right() {
-    let mut failed = Vec::new();
-    for (lesson, changes) in MISTAKES {
-        let right = from_text("right.yaml", lesson).and_then(|loaded| loaded.check());
-        right.unwrap_or_else(|error| panic!("{error}"));
-        failed.extend(changes.iter().filter_map(|change| failure(lesson, change)));
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    assert_refused(MISTAKES);
 }
