@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | `reading.rs` | `clock_gettime`, `gettimeofday`, `time`, `timespec_get` | everyone |
 //! | `conditions.rs` | `pthread_cond_timedwait` | OpenJDK: every park, sleep and timed wait |
-//! | `conditions.rs` | `pthread_cond_clockwait` | C++ programs: what `std::condition_variable` calls today |
+//! | `conditions.rs` | `pthread_cond_clockwait` | C++ programs: what `std::condition_variable` calls today; MariaDB's thread pool |
 //! | `conditions.rs`, `locking.rs` | `cnd_timedwait`, and all that wait for a lock or a thread | programs that users bring |
 //! | `queues.rs` | `sigtimedwait`, `semtimedop`, `mq_timedreceive` and others | programs that users bring |
 //! | `files.rs` | `epoll_wait`, `epoll_pwait`, `epoll_pwait2`, `poll` | event loops: redis-server, JVM selectors and sockets, tokio |

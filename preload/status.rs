@@ -2,7 +2,7 @@
 //!
 //! Only for programs that are started with [`page::STATUS_VARIABLE`], which names a file that all their processes map.
 
-use crate::{libc::*, page};
+use crate::{libc::*, moment::Page, page};
 use core::{
     ffi::{CStr, c_int, c_long},
     ptr,
@@ -44,6 +44,11 @@ pub(crate) unsafe fn map() {
 /// Whether this process publishes what it waits for.
 pub(crate) fn publishes() -> bool {
     !STATUS.load(Ordering::Acquire).is_null()
+}
+
+/// Whether this is a server of a lab, and not a program that somebody brought.
+pub(crate) fn is_server() -> bool {
+    Page::get().is_some() && !publishes()
 }
 
 /// The published wait of the calling thread, withdrawn on drop.

@@ -5,7 +5,7 @@
 //!
 //! Programs that users bring do wait for the disk: their files are their own.
 
-use crate::{libc::*, moment::Page, status};
+use crate::{libc::*, status::is_server};
 use core::ffi::{c_char, c_int, c_void};
 
 const SEEK_CUR: c_int = 1;
@@ -18,11 +18,6 @@ const NOTE: &[u8] = b".synced\0";
 
 /// Room for the path of a file in a lab's directory.
 const PATH: usize = 512;
-
-/// Whether this is a server of a lab.
-fn is_server() -> bool {
-    Page::get().is_some() && !status::publishes()
-}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fsync(fd: c_int) -> c_int {

@@ -572,6 +572,22 @@ const UNINTERRUPTED: [&str; 14] = [
     "pthread_timedjoin_np",
 ];
 
+/// A MariaDB whose idle workers have ended needs a timer to start new ones, which does not fire while time stands still.
+#[test]
+fn an_idle_worker_of_a_servers_pool_stays_until_it_is_signalled() {
+    let lab = Lab::new();
+    let program = waits(&lab);
+    lab.pause();
+    let (mut process, lines) = start_client(&lab, None, Command::new(&program).arg("pthread_cond_clockwait"));
+    let line = |span| lines.recv_timeout(span).ok();
+    assert_eq!(line(Duration::from_secs(10)).as_deref(), Some("waiting"));
+    assert_eq!(line(Duration::from_millis(300)), None, "it stays while time stands still");
+    lab.jump(3_600);
+    assert_eq!(line(Duration::from_millis(300)), None, "it stays after a jump");
+    process.0.stdin.take().expect("a pipe").write_all(b"!").expect("a reader");
+    assert_eq!(line(Duration::from_secs(10)).as_deref(), Some("0, left -1, ready -1"));
+}
+
 #[test]
 fn a_wait_that_ends_early_answers_as_libc_does() {
     let lab = Lab::new();

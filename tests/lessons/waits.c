@@ -254,6 +254,18 @@ static struct told by_mq_timedsend(long ms) {
     return (struct told){mq_timedsend(full, "", 1, 0, &deadline), -1, -1};
 }
 
+static pthread_mutex_t idle_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t idle_condition = PTHREAD_COND_INITIALIZER;
+
+// Not among those that end after a time: in a server this wait has no end.
+static struct told by_pthread_cond_clockwait(long ms) {
+    struct timespec deadline = after(CLOCK_MONOTONIC, ms);
+    pthread_mutex_lock(&idle_mutex);
+    int result = pthread_cond_clockwait(&idle_condition, &idle_mutex, CLOCK_MONOTONIC, &deadline);
+    pthread_mutex_unlock(&idle_mutex);
+    return (struct told){result, -1, -1};
+}
+
 static const struct wait { const char *name; struct told (*wait)(long ms); } waits[] = {
 #define WAIT(name) {#name, by_##name}
     WAIT(aio_suspend), WAIT(cnd_timedwait), WAIT(epoll_pwait2), WAIT(futex), WAIT(mq_timedreceive),
@@ -291,6 +303,9 @@ static void *post(void *nothing) {
     struct pollfd input = {0, POLLIN, 0};
     poll(&input, 1, -1);
     sem_post(&semaphore);
+    pthread_mutex_lock(&idle_mutex);
+    pthread_cond_signal(&idle_condition);
+    pthread_mutex_unlock(&idle_mutex);
     return nothing;
 }
 
@@ -326,6 +341,8 @@ int main(int argc, char **argv) {
     pthread_create(&holder, NULL, hold_rwlock, NULL);
     pthread_join(holder, NULL);
     pthread_create(&sleeper, NULL, sleep_on, NULL);
+    static const struct wait idle = {"pthread_cond_clockwait", by_pthread_cond_clockwait};
+    if (argc == 2 && !strcmp(argv[1], idle.name)) wait_with(&idle);
     for (int i = 0; i < WAITS; i++)
         if (argc == 2 && !strcmp(argv[1], waits[i].name)) wait_with(&waits[i]);
     fprintf(stderr, "ready\n");

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::RunError;
+use super::{RunError, supervision::ANSWERS_WITHIN};
 use crate::{
     client::protocol::Wire,
     lab::{Connection, Lab},
@@ -16,19 +16,18 @@ use crate::{
     text::{Text, both},
 };
 
-/// How long emptying a server or a setup command may take, in real time: a crowd leaves thousands of nodes, and a
-/// database that makes a table waits for the disk, which a build beside it can keep busy for more than ten seconds.
-const PREPARED_WITHIN: Duration = Duration::from_mins(1);
+/// How long emptying a server may take, in real time: a crowd leaves thousands of nodes.
+const EMPTIED_WITHIN: Duration = Duration::from_mins(1);
 
 /// Lockstep's own connections to servers, without links, opened on first use.
 #[derive(Default)]
 pub(crate) struct Connections(HashMap<String, Box<dyn Connection>>);
 
 impl Connections {
-    /// Sends a command. Waits as long as the command itself may wait, and a minute more.
+    /// Sends a command. Waits as long as the command itself may wait, and some seconds more.
     pub(crate) async fn send(&mut self, lab: &Lab, wire: &Wire) -> Reply {
         let Wire { server, command, script } = wire;
-        let longest = PREPARED_WITHIN.saturating_add(command.waits());
+        let longest = ANSWERS_WITHIN.saturating_add(command.waits());
         let sent = async {
             let reply = match self.open(lab, server).await {
                 Ok(connection) => connection.send(command, script.as_deref(), 0).await,
@@ -46,8 +45,8 @@ impl Connections {
     /// Deletes everything that a server holds, and the watches of other sessions on `watched`.
     pub(crate) async fn empty(&mut self, lab: &Lab, server: &str, watched: &[String]) -> Result<(), Reply> {
         let emptied = async { self.open(lab, server).await?.empty(watched).await };
-        let emptied = tokio::time::timeout(PREPARED_WITHIN, emptied).await;
-        emptied.unwrap_or_else(|_| Err(self.give_up(server, PREPARED_WITHIN)))
+        let emptied = tokio::time::timeout(EMPTIED_WITHIN, emptied).await;
+        emptied.unwrap_or_else(|_| Err(self.give_up(server, EMPTIED_WITHIN)))
     }
 
     async fn open(&mut self, lab: &Lab, server: &str) -> Result<&mut Box<dyn Connection>, Reply> {
