@@ -39,11 +39,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     // What a learner writes is not known.
     let is_open = scenario.loaded.lesson.kata.is_some();
     for line in &scenario.story {
-        let turns = match &line.act {
-            Act::Each(turns) | Act::Together(turns) => turns.as_slice(),
-            Act::Send(one) => std::slice::from_ref(one),
-            _ => &[],
-        };
+        let turns = line.act.moves();
         let moved: Vec<ActorId> = match &line.act {
             Act::Finish(actors) => actors.clone(),
             _ => turns.iter().map(|one| one.actor).collect(),
