@@ -75,7 +75,6 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
     }
     check_story(scenario)?;
     reach::check(scenario)?;
-    let root = Path::root();
     let variant = scenario.variant();
     let at = scenario.path();
     for (n, claim) in variant.claims.iter().enumerate() {
@@ -96,11 +95,8 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
         }
     }
     check_together(scenario, &at.key("claims"))?;
-    let (invariants, others, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
-        (Some(own), _) => (own, &[][..], at.key("invariants")),
-        (None, Some(shared)) => (shared, all, root.key("invariants")),
-        (None, None) => return Ok(()),
-    };
+    let Some((invariants, at)) = scenario.written_invariants() else { return Ok(()) };
+    let others = if variant.invariants.is_some() { &[][..] } else { all };
     for (n, invariant) in invariants.iter().enumerate() {
         let at = at.index(n).key("never");
         let same = |other: &Invariant| match (&other.never, &invariant.never) {
@@ -123,11 +119,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
 pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
     let mut judged: Vec<(Path, Vec<Option<Doubt>>)> = Vec::new();
     for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
-        let (invariants, at) = match (&scenario.variant().invariants, &scenario.loaded.lesson.invariants) {
-            (Some(own), _) => (own, scenario.path().key("invariants")),
-            (None, Some(shared)) => (shared, Path::root().key("invariants")),
-            (None, None) => continue,
-        };
+        let Some((invariants, at)) = scenario.written_invariants() else { continue };
         for (n, invariant) in invariants.iter().enumerate() {
             let Never::That(source) = &invariant.never else { continue };
             // A parameter may get another value on the command line, and what nobody ever does to a key may be said of
