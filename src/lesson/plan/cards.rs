@@ -7,7 +7,7 @@ use super::{
         expr::Template,
         story::MoveRef,
     },
-    Act, PlannedMove, Scenario,
+    PlannedMove, Scenario,
 };
 use crate::text::both;
 

@@ -11,7 +11,7 @@ use super::{
             mentions::{joined, split_comparison},
         },
     },
-    Act, AskPlan, AwaitPlan, PassPlan, PlannedMove, RightPlan, Scenario, StoryLine,
+    Act, AskPlan, AwaitPlan, PlannedMove, RightPlan, Scenario, StoryLine,
     program::{Instruction, PlannedOperation, PlannedVerb, Program},
 };
 use crate::{log::ActorId, text::both};
