@@ -115,7 +115,7 @@ fn a_graph_reports_its_growth() {
 }
 
 #[test]
-fn orders_are_paths_through_states_whether_or_not_clients_are_told_apart() {
+fn orders_are_paths_through_states_with_and_without_symmetry() {
     let mut found = [true, false].map(|symmetric| {
         let mut space = Counting { clients: 4, moves: 4, symmetric };
         let expanded =
