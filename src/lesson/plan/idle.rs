@@ -103,9 +103,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if let Act::Finish(actors) = &line.act {
             wrong = wrong.or_else(|| actors.iter().find_map(|one| state.stops(scenario, &positions, *one)));
         }
-        if let Some((message, help)) = wrong {
-            return Err(Mistake::new(&line.path, message).help(help));
-        }
+        Mistake::if_doubted(&line.path, wrong)?;
         if is_open {
             continue;
         }

@@ -22,16 +22,15 @@ use crate::{
 
 /// Checks what programs and claims ask of notifications.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    let wrong = |at: &Path, (message, help): Doubt| Mistake::new(at, message).help(help);
     for plan in &scenario.actors {
         for (source, at) in &plan.program.asked {
             let doubt = of_cause(source, scenario, |name| Some((&*plan.program, name.to_owned())));
-            doubt.map_or(Ok(()), |doubt| Err(wrong(at, doubt)))?;
+            Mistake::if_doubted(at, doubt)?;
         }
     }
     scenario.claim_sources().try_for_each(|(source, at)| {
         let taker = |name: &str| scenario.reply(name).map(|(program, label)| (program, label.to_owned()));
-        of_cause(source, scenario, taker).map_or(Ok(()), |doubt| Err(wrong(&at, doubt)))
+        Mistake::if_doubted(&at, of_cause(source, scenario, taker))
     })
 }
 

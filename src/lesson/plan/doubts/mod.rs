@@ -69,9 +69,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
                 .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
-        if let Some((at, (message, help))) = asked.find_map(|(source, path)| Some((path, doubt(source)?))) {
-            return Err(Mistake::new(at, message).help(help));
-        }
+        asked.try_for_each(|(source, path)| Mistake::if_doubted(path, doubt(source)))?;
     }
     check_story(scenario)?;
     reach::check(scenario)?;
@@ -142,10 +140,7 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
         let doubts: Option<Vec<Doubt>> = doubts.into_iter().collect();
         Some((at, doubts?.pop()?))
     });
-    match never {
-        Some((at, (message, help))) => Err(Mistake::new(&at, message).help(help)),
-        None => Ok(()),
-    }
+    never.map_or(Ok(()), |(at, doubt)| Mistake::if_doubted(&at, Some(doubt)))
 }
 
 /// The mistake of a duplicate in a list.
@@ -261,9 +256,7 @@ fn check_expression(
         scenario.scope.get(&path[0]).is_some()
             || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
     };
-    if let Some((message, help)) = decided(source) {
-        return Err(Mistake::new(at, message).help(help));
-    }
+    Mistake::if_doubted(at, decided(source))?;
     if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
         let message = both!(
             "`{source}` does not depend on anything that happens",
@@ -355,9 +348,7 @@ fn check_comparison(
     let parts = joined(source);
     let counter = parts.iter().find_map(|part| of_counter(part, scenario));
     let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
-    if let Some((message, help)) = counter.or_else(actor) {
-        return Err(Mistake::new(at, message).help(help));
-    }
+    Mistake::if_doubted(at, counter.or_else(actor))?;
     let answer = |name: &str| scenario.reply(name).and_then(|(program, label)| program.answer_of(label));
     let columns = |name: &str| scenario.reply(name).and_then(|(program, label)| program.columns_of(label));
     // An error of MariaDB is a text.
@@ -422,8 +413,5 @@ fn check_comparison(
                 .or_else(|| subject_doubt(source, subjects))
                 .filter(|_| scenario.loaded.lesson.kata.is_none())
         });
-    match found {
-        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
-        None => Ok(()),
-    }
+    Mistake::if_doubted(at, found)
 }
