@@ -4,10 +4,7 @@ use super::{
     super::{
         super::{
             error::{Mistake, Path},
-            expr::{
-                Template,
-                mentions::{joined, split_comparison},
-            },
+            expr::{Template, mentions::comparisons},
         },
         PlannedCall, PlannedVerb, Scenario, TakePlan,
         program::Program,
@@ -45,8 +42,8 @@ fn of_cause<'s>(
     if !only_zookeeper || scenario.is_open() {
         return None;
     }
-    joined(source).into_iter().find_map(|part| {
-        let (left, "==", right) = split_comparison(part)? else { return None };
+    let mut equal = comparisons(source).filter(|(_, operator, _)| *operator == "==");
+    equal.find_map(|(left, _, right)| {
         let Literal::Text(event) = literal(right)? else { return None };
         let (program, label) = taker(left.strip_suffix(".what")?)?;
         let mut named = program.operations().filter(|operation| operation.label == label);

@@ -37,7 +37,7 @@ use super::{
         error::{Mistake, Path},
         expr::{
             Mentions,
-            mentions::{joined, split_comparison},
+            mentions::{comparisons, joined, split_comparison},
         },
         invariant::{Invariant, Never},
         model::Claim,
@@ -387,8 +387,7 @@ fn check_comparison(
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
         .or_else(|| {
             // A constant that the lesson gives a name.
-            joined(source).into_iter().find_map(|part| {
-                let (left, operator, right) = split_comparison(part)?;
+            comparisons(source).find_map(|(left, operator, right)| {
                 let number = figure(right, scenario).filter(|_| literal(right).is_none())?;
                 let equal = matches!(operator, "==" | "!=");
                 of_answer(left, answer(left)?, equal, &Literal::Number(number), right)
