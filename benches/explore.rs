@@ -180,7 +180,7 @@ fn by_states(runtime: &Runtime, scenario: &Scenario, faults: &[MayFail]) -> Expl
     let options = options();
     let found = explore(scenario, &options, &bounds, &|_| ControlFlow::Continue(()));
     let found = runtime.block_on(found).expect("explores");
-    assert!(found.complete && found.transitions > 0);
+    assert!(found.complete && found.space.transitions > 0);
     found
 }
 
@@ -196,7 +196,7 @@ fn makes_transitions(criterion: &mut Criterion) {
     ] {
         let loaded = carried(lesson).expect("a carried lesson");
         let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("it is good");
-        let transitions = by_states(&runtime, &scenario, &faults).transitions;
+        let transitions = by_states(&runtime, &scenario, &faults).space.transitions;
         group.throughput(Throughput::Elements(transitions));
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|rounds| {

@@ -137,11 +137,12 @@ mod tests {
 
     #[test]
     fn a_command_is_shown_so_that_no_part_is_overlooked() {
-        let told = |words: &[&str]| command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-        assert_eq!(told(&["bash", "worker.sh", "${lease}"]), "bash worker.sh ${lease}");
-        assert_eq!(told(&["sh", "-c", "echo it's; ls", ""]), r"sh -c 'echo it'\''s; ls' ''");
+        let shown =
+            |words: &[&str]| command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(shown(&["bash", "worker.sh", "${lease}"]), "bash worker.sh ${lease}");
+        assert_eq!(shown(&["sh", "-c", "echo it's; ls", ""]), r"sh -c 'echo it'\''s; ls' ''");
         let hidden = format!("true #{}; rm x\nCovered is nothing", " ".repeat(3_000));
-        assert_eq!(told(&["sh", &hidden]), r"sh 'true # (… 3000 × ␣ …) ; rm x\nCovered is nothing'");
+        assert_eq!(shown(&["sh", &hidden]), r"sh 'true # (… 3000 × ␣ …) ; rm x\nCovered is nothing'");
     }
 
     #[test]

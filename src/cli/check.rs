@@ -34,23 +34,23 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
         };
         files.iter().map(load).collect::<Result<_, Failure>>()?
     };
-    let beside = lessons.iter().flatten().filter(|loaded| !loaded.recipes.beside.is_empty());
-    let beside = beside.map(|loaded| Path::new(&loaded.source.file).with_file_name(RECIPES));
-    let recipes: BTreeSet<PathBuf> = recipes.into_iter().cloned().chain(beside).collect();
+    let with_own_recipes = lessons.iter().flatten().filter(|loaded| !loaded.recipes.beside.is_empty());
+    let own_recipes = with_own_recipes.map(|loaded| Path::new(&loaded.source.file).with_file_name(RECIPES));
+    let recipes: BTreeSet<PathBuf> = recipes.into_iter().cloned().chain(own_recipes).collect();
     let mut code = OK;
-    let mut told: Vec<LessonError> = Vec::new();
+    let mut reported: Vec<LessonError> = Vec::new();
     // A mistake in a recipe is found in each lesson that uses it, and is reported once.
-    let mut tell = |error: &LessonError| {
+    let mut report = |error: &LessonError| {
         code = USAGE;
-        if told.contains(error) {
+        if reported.contains(error) {
             return Ok(());
         }
-        told.push(error.clone());
+        reported.push(error.clone());
         print::mistake(error, global.lang(), global.json)
     };
     for file in &recipes {
         if let Err(error) = checked_recipes(file, strict) {
-            tell(&error)?;
+            report(&error)?;
         }
     }
     let redis = redis_version();
@@ -82,7 +82,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
                     print::line(&words::GOOD.with(global.lang(), &[file, &lesson.id, &count]))?;
                 }
             }
-            Err(error) => tell(&error)?,
+            Err(error) => report(&error)?,
         }
     }
     Ok(code)

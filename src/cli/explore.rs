@@ -163,7 +163,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
                 let words = words::CUT_IS_UNKNOWN.with(global.lang(), &[&counts[0], &counts[1]]);
                 print::line(&format!("    {words}"))?;
             }
-            if !found.complete && !found.full && stop.load(Ordering::Acquire) {
+            if !found.complete && !found.space.full && stop.load(Ordering::Acquire) {
                 code = INTERRUPTED;
                 break;
             }
@@ -292,11 +292,11 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
         "orders": number(found.orders()),
         "interleavings": found.tried,
         "pruned": number(found.pruned),
-        "states": found.states,
-        "transitions": found.transitions,
-        "states_left": found.states_left,
-        "one_by_one": found.one_by_one,
-        "bytes": found.bytes,
+        "states": found.space.states,
+        "transitions": found.space.transitions,
+        "states_left": found.space.states_left,
+        "one_by_one": found.space.one_by_one,
+        "bytes": found.space.bytes,
         "cut": number(found.cut),
         "violations": number(found.violations),
         "broken": broken.collect::<Vec<_>>(),
@@ -318,17 +318,20 @@ fn last_chance(known: Unavoidable, order: &CarriedOut) -> Value {
 
 #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
 fn summary(scenario: &Scenario, found: &Explored, stopped: bool, lang: Lang) -> String {
-    let spent = found.searching.as_secs_f64();
+    let (space, spent) = (&found.space, found.searching.as_secs_f64());
+    let known = space.states + space.states_left;
+    let of_known = [space.states.to_string(), known.to_string()];
+    let of_known = of_known.each_ref().map(String::as_str);
     let a_second = |count: u64| format!("{:.0}", count as f64 / spent.max(0.001));
     let (lesson, variant) = (&scenario.loaded.lesson.id, &scenario.variant);
     // In a search that was stopped, only the orders whose end is known are counted.
     let counted = |orders: u128| if found.complete { orders.to_string() } else { format!("≥ {orders}") };
     let (orders, seconds) = (counted(found.orders()), format!("{spent:.2}"));
     let (violations, cut) = (counted(found.violations), counted(found.cut));
-    let mut lines = vec![if found.states > 0 {
-        let (states, steps) = (found.states.to_string(), found.transitions.to_string());
-        let rate = a_second(found.transitions);
-        let each = (found.bytes / (found.states + found.states_left).max(1)).to_string();
+    let mut lines = vec![if space.states > 0 {
+        let (states, steps) = (space.states.to_string(), space.transitions.to_string());
+        let rate = a_second(space.transitions);
+        let each = (space.bytes / known.max(1)).to_string();
         let values = [lesson, variant, &orders, &states, &steps, &each, &seconds, &rate, &violations, &cut];
         words::EXPLORED_STATES.with(lang, &values.map(String::as_str))
     } else {
@@ -337,15 +340,13 @@ fn summary(scenario: &Scenario, found: &Explored, stopped: bool, lang: Lang) -> 
         let values = [lesson, variant, &tried, &seconds, &rate, &pruned, &orders, &violations, &cut];
         words::EXPLORED.with(lang, &values.map(String::as_str))
     }];
-    lines.extend(found.one_by_one.as_ref().map(|why| format!("    {}", why.get(lang))));
-    if found.full {
-        let known = (found.states + found.states_left).to_string();
-        lines.push(format!("    {}", words::FULL.with(lang, &[&found.states.to_string(), &known])));
+    lines.extend(space.one_by_one.as_ref().map(|why| format!("    {}", why.get(lang))));
+    if space.full {
+        lines.push(format!("    {}", words::FULL.with(lang, &of_known)));
     } else if !found.complete {
         lines.push(format!("    {}", if stopped { words::INCOMPLETE } else { words::TIME_IS_UP }.get(lang)));
-        if found.states > 0 {
-            let known = (found.states + found.states_left).to_string();
-            lines.push(format!("    {}", words::CONTINUED.with(lang, &[&found.states.to_string(), &known])));
+        if space.states > 0 {
+            lines.push(format!("    {}", words::CONTINUED.with(lang, &of_known)));
         }
     } else if found.orders() == 1 {
         lines.push(format!("    {}", words::ONE_ORDER.get(lang)));

@@ -115,7 +115,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             })
             .buffered(FINISHED_AHEAD + jobs);
         let several = scenarios.len() > 1 || times > 1;
-        let (mut held, mut failed, mut serves, mut told) = (0, None, false, HashSet::new());
+        let (mut held, mut failed, mut serves, mut reported) = (0, None, false, HashSet::new());
         while let Some((scenario, file, n, report)) = reports.next().await {
             let report = match report {
                 Ok(report) => {
@@ -125,8 +125,8 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 // A story that could not continue says nothing about the others, nor does one server that
                 // failed among many.
                 Err(failure) if several && (failure.code == USAGE || serves && failure.code == SERVER) => {
-                    // What all variants lack is told once.
-                    if told.insert(failure.message.clone()) {
+                    // What all variants lack is reported once.
+                    if reported.insert(failure.message.clone()) {
                         print::complain(failure.message.get(lang));
                     }
                     failed = Some(failure);
@@ -196,12 +196,12 @@ fn warn_of_wall_clock(report: &RunReport, lang: Lang) {
 /// Leaves out lessons whose libraries are not installed here, with a message: they say nothing about the
 /// others.
 fn leave_out_uninstalled(scenarios: &mut Vec<Scenario>, options: &LabOptions, lang: Lang) {
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     scenarios.retain(|scenario| {
         let missing = options.installed.missing(scenario.libraries(), &options.search);
         let is_here = missing.is_empty();
         let lesson = scenario.loaded.lesson.id.clone();
-        if !is_here && told.insert(lesson.clone()) {
+        if !is_here && reported.insert(lesson.clone()) {
             let why = RunError::MissingLibraries { lesson, missing }.text();
             print::complain(&words::LEFT_OUT.with(lang, &[why.get(lang)]));
         }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_arguments_are_told_in_chinese() {
+    fn mistakes_in_arguments_are_reported_in_chinese() {
         assert!(said("run --prot 7").starts_with("错误：没有 --prot 这个参数"));
         assert!(said("plai").contains("是不是想写 play"));
         assert!(said("--lang fr").contains("可以写：en、zh"));

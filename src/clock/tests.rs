@@ -181,7 +181,7 @@ fn slots_come_back() {
 }
 
 #[test]
-fn a_process_is_told_where_the_clock_is() {
+fn a_process_finds_the_clock_in_its_environment() {
     let (dir, clock) = controlled();
     let slot = clock.allocate_slot().expect("a slot");
     let env = clock.env(Some(&slot));

@@ -321,19 +321,14 @@ pub(super) mod tests {
     use super::*;
     use crate::export::Moment;
 
-    /// How many texts are new in a recording, and how many of them are replaced before they can be read: now, and if all
-    /// of it, with its questions, were sped up alike.
-    pub(crate) fn texts_too_short(run: &Finished, look: &Look) -> [(usize, usize); 2] {
+    /// How many texts are new in a recording, and how many of them are replaced before they can be read.
+    pub(crate) fn texts_too_short(run: &Finished, look: &Look) -> (usize, usize) {
         let end = Moment::End.resolve(&run.log).expect("an end");
         let mut parts = recorded(run, end, look).parts;
-        let whole: Duration = parts.iter().map(|part| part.lasts).sum();
-        let pace = (WHOLE.as_secs_f64() / whole.as_secs_f64()).min(1.0);
-        let alike: Vec<Duration> = parts.iter().map(|part| part.lasts.mul_f64(pace)).collect();
-        let before = short(&parts, &alike);
         if hurried(&parts, LEAST_SHARE).iter().sum::<Duration>() > WHOLE {
             parts = recorded(run, end, &Look { questions: false, ..*look }).parts;
         }
-        [short(&parts, &schedule(&parts)), before]
+        short(&parts, &schedule(&parts))
     }
 
     /// The number of new texts, and of those that are replaced before they can be read.

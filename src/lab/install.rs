@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_manager_the_user_is_told_what_to_install() {
+    fn without_a_package_manager_the_message_names_what_to_install() {
         let message = plan(&[&JAVA], machine(None, true, true)).unwrap_err().to_string();
         assert!(message.contains("Java 11.0.0 or newer") && message.contains("lockstep doctor"), "{message}");
         assert_eq!(plan(&[], machine(None, true, true)).unwrap(), None);

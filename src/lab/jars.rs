@@ -124,9 +124,9 @@ mod tests {
         let search = Search::new(vec![bin.path().to_owned()], |_| None);
         let java = Path::new("/data/java");
         let refused = steps(java, &curator(), &search).expect_err("no apt-get is there");
-        let told = refused.to_string();
+        let message = refused.to_string();
         let where_to = "/data/java/curator-recipes-5.4.0";
-        assert!(told.contains("curator-recipes-5.4.0.jar") && told.ends_with(where_to), "{told}");
+        assert!(message.contains("curator-recipes-5.4.0.jar") && message.ends_with(where_to), "{message}");
         assert!(refused.text().zh.ends_with(where_to));
         for name in ["apt-get", "dpkg-deb"] {
             let program = bin.path().join(name);

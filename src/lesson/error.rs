@@ -97,6 +97,11 @@ impl Mistake {
         self
     }
 
+    /// Fails with a message and its help, if there are any.
+    pub(crate) fn if_doubted(path: &Path, doubt: Option<(Text, Text)>) -> Result<(), Self> {
+        doubt.map_or(Ok(()), |(message, help)| Err(Self::new(path, message).help(help)))
+    }
+
     /// Checks that all names are known.
     pub fn unless_known<'a>(
         path: &Path,

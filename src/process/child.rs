@@ -284,7 +284,7 @@ fn wait(mut child: Child, pid: Pid, state: &ProcessState) {
     // would keep writing into the workspace. An error means that there is nothing left to kill.
     let _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
-    group::until_gone(pid, FORKS_GONE_WITHIN);
+    group::wait_for_exit(pid, FORKS_GONE_WITHIN);
     *slot = Some(exit);
     drop(slot);
     state.reaped.notify_all();

@@ -75,7 +75,7 @@ impl Running {
 
 /// Waits until no process of a killed group runs, for `within` at most: a killed process may still finish
 /// what the kernel is doing for it, such as creating a file.
-pub(crate) fn until_gone(group: Pid, within: Duration) {
+pub(crate) fn wait_for_exit(group: Pid, within: Duration) {
     let deadline = Instant::now() + within;
     // Asking the kernel is cheap, and mostly enough. It counts zombies, though, which may never be reaped.
     while test_kill_process_group(group).is_ok() && Instant::now() < deadline {

@@ -59,7 +59,7 @@ impl Drop for Registration {
 /// `last` while no lab can begin. For the end of the program.
 pub fn end_all(last: impl FnOnce()) {
     lock().ending = true;
-    if !all_gone_within(BY_THEMSELVES) {
+    if !all_removed_within(BY_THEMSELVES) {
         // Code that waits for a server then notices its end.
         end_by_force(WITHOUT_SERVERS);
     }
@@ -81,7 +81,7 @@ fn end_by_force(patience: Duration) {
         end_recorded(&directory);
         end_strays(&directory);
     }
-    if !all_gone_within(patience) {
+    if !all_removed_within(patience) {
         for directory in directories() {
             // A directory that cannot be removed is left for the next sweep.
             let _ = fs::remove_dir_all(directory);
@@ -89,7 +89,7 @@ fn end_by_force(patience: Duration) {
     }
 }
 
-fn all_gone_within(patience: Duration) -> bool {
+fn all_removed_within(patience: Duration) -> bool {
     let waited = GONE.wait_timeout_while(lock(), patience, |living| !living.directories.is_empty());
     let (living, _) = waited.unwrap_or_else(PoisonError::into_inner);
     living.directories.is_empty()

@@ -263,7 +263,7 @@ pub fn free_file_name(scenario: &Scenario) -> String {
 }
 
 /// A file that does not exist yet, for another run beside that of `file`: `run-2.jsonl.gz` beside `run.jsonl.gz`.
-pub fn free_file_beside(file: &Path) -> PathBuf {
+pub fn numbered_file_name(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let ending =
         [".jsonl.gz", ".jsonl", ".gz"].into_iter().find(|ending| name.ends_with(ending)).unwrap_or("");

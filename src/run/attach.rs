@@ -145,7 +145,7 @@ impl RunFiles {
 
     fn write(&self, scenario: &Scenario, log: &Log) -> Result<PathBuf, Text> {
         let is_first = !self.written.borrow().iter().any(Result::is_ok);
-        let path = if is_first { self.first.clone() } else { recording::free_file_beside(&self.first) };
+        let path = if is_first { self.first.clone() } else { recording::numbered_file_name(&self.first) };
         let written = recording::write(&path, scenario, log).map(|()| path);
         let written = written.map_err(|error| Text::from(error.to_string()));
         self.written.borrow_mut().push(written.clone());

@@ -298,11 +298,11 @@ mod tests {
             slow: Some(1),
             ends: None,
         };
-        let told = mistake(&with(vec![Failing::Crash.anywhere()]), &error, &Path::root());
-        assert_eq!(told.message.en, "about 1.2e9 orders at 1000 a second would take 14 days");
-        let help = told.help.expect("what to do");
+        let found = mistake(&with(vec![Failing::Crash.anywhere()]), &error, &Path::root());
+        assert_eq!(found.message.en, "about 1.2e9 orders at 1000 a second would take 14 days");
+        let help = found.help.expect("what to do");
         assert!(help.en.contains("`moves` (now 40)") && help.en.contains("`slow`, `faults`"), "{help:?}");
         assert!(help.zh.contains("`slow`, `faults`"), "{help:?}");
-        assert!(!help.en.contains("--") && !told.message.en.contains("--"));
+        assert!(!help.en.contains("--") && !found.message.en.contains("--"));
     }
 }

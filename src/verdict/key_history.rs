@@ -203,8 +203,8 @@ impl KeyHistory {
         reported: bool,
     ) -> String {
         let held: Vec<&KeyValue> = held.collect();
-        let gone = reported && held.is_empty();
-        let settings = || self.settings.get(key).into_iter().flatten().filter(|_| !gone);
+        let is_deleted = reported && held.is_empty();
+        let settings = || self.settings.get(key).into_iter().flatten().filter(|_| !is_deleted);
         let last: BTreeMap<_, _> = settings().map(|set| (&set.effect.server, set.effect.actor)).collect();
         let newest = settings().next_back().map(|set| &set.effect.server);
         let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());

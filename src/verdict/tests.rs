@@ -117,7 +117,7 @@ fn a_claim_is_said_in_a_sentence_and_its_evidence_in_words() {
 }
 
 #[test]
-fn of_much_evidence_the_first_and_the_last_are_told() {
+fn of_much_evidence_the_first_and_the_last_are_listed() {
     let (scenario, mut log) = run("      - moves('release') == 50\n");
     for n in 0..50 {
         log.moves(n % 2, "release", "DEL lock", 1);

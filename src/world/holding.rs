@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_may_hold_it_together_and_a_writer_may_not_beside_them() {
+    fn readers_may_hold_it_together_but_not_with_a_writer() {
         let shares = |actor| believes(actor, Belief::Sharing);
         let (holding, seen) =
             exceeded(Limit::ReadWrite, [shares(0), shares(1), holds(2), asks_for_release(2), shares(2)]);

@@ -346,7 +346,7 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
 }
 
 #[test]
-fn clients_that_are_told_apart_have_the_same_counts_and_more_states() {
+fn without_symmetry_the_counts_are_the_same_and_the_states_more() {
     let text = lesson(&["A", "B", "C"], GET_THEN_DECR);
     let args = ["--never", "sold > stock"];
     let report = |args: &[&str]| explored(&text, args).json().remove(0);

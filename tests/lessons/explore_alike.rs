@@ -205,7 +205,7 @@ async fn a_stopped_search_says_what_it_has_found_although_no_such_order_has_ende
     // Clients that are told apart: too many states to be through before it is stopped.
     let bounds = Bounds { symmetry: false, ..Bounds::default() };
     let found = explore::explore(&scenario, &options, &bounds, &watch).await.expect("it is explored");
-    assert!(!found.complete && found.states_left > 0, "{} states", found.states);
+    assert!(!found.complete && found.space.states_left > 0, "{} states", found.space.states);
     assert!(
         found.violations >= 1 && found.orders() >= found.violations,
         "{} of {}",
@@ -241,19 +241,22 @@ story:
     let watch = |_: &Progress| ControlFlow::Continue(());
 
     let found = explore::explore(&scenario, &options, &small, &watch).await.expect("it is explored");
-    assert!(!found.complete && found.full && found.states_left > 0, "{} states", found.states);
+    let space = &found.space;
+    assert!(!found.complete && space.full && space.states_left > 0, "{} states", space.states);
     assert!(found.violations == 0 && found.broken.is_empty() && found.shortest.is_none());
 
     let longer = Bounds { within: Some(Duration::from_mins(5)), ..small };
     let found = explore::explore(&scenario, &options, &longer, &watch).await.expect("it is explored");
-    assert!(!found.complete && found.full && found.states_left > 0, "{} states", found.states);
+    let space = &found.space;
+    assert!(!found.complete && space.full && space.states_left > 0, "{} states", space.states);
     assert!(found.violations == 1 && found.broken[0].1 == 1, "as far as is known: {:?}", found.broken);
     assert_eq!(found.shortest.expect("it is carried out again").moves.len(), 30);
 
     // No longer than it is given, however much memory there is.
     let short = Bounds { within: Some(Duration::from_millis(50)), ..all };
     let found = explore::explore(&scenario, &options, &short, &watch).await.expect("it is explored");
-    assert!(!found.complete && !found.full && found.states_left > 0, "{} states", found.states);
+    let space = &found.space;
+    assert!(!found.complete && !space.full && space.states_left > 0, "{} states", space.states);
 }
 
 /// Fixes whose failure no search finds quickly; the reason is beside their `explore:`.

@@ -11,8 +11,8 @@ use lockstep::{
         batch::{BatchUpdate, Finding},
         explore::{
             Bounds, BrokenInvariant, CarriedOut, ClientPlace, Explored, Failing, Layer, OutcomeSeen,
-            Progress, ServerContents, ShortestSoFar, StateGraph, StateNode, StateStep, Stuck, StuckOrders,
-            Whereabouts,
+            Progress, SearchedSpace, ServerContents, ShortestSoFar, StateGraph, StateNode, StateStep, Stuck,
+            StuckOrders, Whereabouts,
         },
         race::{Invariant, LockFate, Outcome, Wording},
         session::Failure,
@@ -47,13 +47,7 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
     let explored = Explored {
         tried: 1_200,
         pruned: 65_432,
-        states: 0,
-        transitions: 0,
-        states_left: 0,
-        bytes: 0,
-        full: false,
-        graph: None,
-        one_by_one: None,
+        space: SearchedSpace::default(),
         cut: 0,
         violations: if broken { 12 } else { 0 },
         broken: broken.then(|| ("overlap: lock".to_owned(), 12)).into_iter().collect(),
@@ -169,7 +163,8 @@ fn pictures() {
             stand.save(&format!("orders-shortest-{size_name}"));
             let mut stand = searching(lang, size);
             let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-            (finding.explored.graph, finding.explored.states) = (Some(graph()), graph().states.len() as u64);
+            (finding.explored.space.graph, finding.explored.space.states) =
+                (Some(graph()), graph().states.len() as u64);
             stand.batch_update(BatchUpdate::Found(finding));
             stand.press('g');
             stand.key(KeyCode::Right);
@@ -270,7 +265,7 @@ fn it_is_said_why_orders_are_not_counted_by_states() {
         let mut stand = searching(lang, (80, 24));
         let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
         let why = text("Gone through one by one.", "逐个顺序地试。");
-        finding.explored.one_by_one = Some(why.clone());
+        finding.explored.space.one_by_one = Some(why.clone());
         stand.batch_update(BatchUpdate::Found(finding));
         assert!(stand.shows(why.get(lang)), "{:#?}", stand.rows());
     }
@@ -281,7 +276,7 @@ fn where_clients_are_told_apart_it_is_said_how_many_states_the_search_has_counte
     for (lang, words) in [(Lang::En, "the search has counted 2,"), (Lang::Zh, "数出来是 2 个")] {
         let mut stand = searching(lang, (120, 40));
         let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-        (finding.explored.graph, finding.explored.states) = (Some(graph()), 2);
+        (finding.explored.space.graph, finding.explored.space.states) = (Some(graph()), 2);
         stand.batch_update(BatchUpdate::Found(finding));
         stand.press('g');
         assert!(stand.shows(words), "{:#?}", stand.rows());
@@ -610,7 +605,8 @@ fn the_states_of_a_small_search_are_walked_through_with_the_arrows() {
         for size in SIZES {
             let mut stand = searching(lang, size);
             let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-            (finding.explored.graph, finding.explored.states) = (Some(graph()), graph().states.len() as u64);
+            (finding.explored.space.graph, finding.explored.space.states) =
+                (Some(graph()), graph().states.len() as u64);
             stand.batch_update(BatchUpdate::Found(finding));
             let before = stand.rows();
             stand.press('g');
@@ -646,7 +642,8 @@ fn the_states_of_a_small_search_are_walked_through_with_the_arrows() {
 fn from_any_state_one_goes_on_by_hand() {
     let mut stand = searching(Lang::En, (100, 30));
     let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-    (finding.explored.graph, finding.explored.states) = (Some(graph()), graph().states.len() as u64);
+    (finding.explored.space.graph, finding.explored.space.states) =
+        (Some(graph()), graph().states.len() as u64);
     stand.batch_update(BatchUpdate::Found(finding));
     stand.press('g');
     stand.key(KeyCode::Down);

@@ -28,12 +28,12 @@ const EARLIER_LINES: Words = Words::new(
 pub(super) struct ErrorLog {
     path: PathBuf,
     /// The number of bytes that have been reported or left out.
-    told: u64,
+    reported: u64,
 }
 
 impl ErrorLog {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, told: 0 }
+        Self { path, reported: 0 }
     }
 
     /// Reports the last new lines. An incomplete line is reported only if the program has ended.
@@ -48,8 +48,8 @@ impl ErrorLog {
         if whole == 0 {
             return;
         }
-        let left_out = from > self.told;
-        self.told = from + whole as u64;
+        let left_out = from > self.reported;
+        self.reported = from + whole as u64;
         let text = String::from_utf8_lossy(&new[..whole]);
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         let first = lines.len().saturating_sub(MOST_LINES);
@@ -65,7 +65,7 @@ impl ErrorLog {
     /// The bytes that were not reported yet, and their position. If there are too many, only the last.
     fn new_bytes(&self) -> io::Result<(u64, Vec<u8>)> {
         let mut log = File::open(&self.path)?;
-        let from = self.told.max(log.metadata()?.len().saturating_sub(MOST_BYTES));
+        let from = self.reported.max(log.metadata()?.len().saturating_sub(MOST_BYTES));
         log.seek(SeekFrom::Start(from))?;
         let mut bytes = Vec::new();
         log.take(MOST_BYTES).read_to_end(&mut bytes)?;

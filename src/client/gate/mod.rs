@@ -282,7 +282,7 @@ struct Hinted {
 #[derive(Default)]
 struct MoreBeliefs {
     /// The number of beliefs that were reported.
-    told: usize,
+    reported: usize,
     /// The number of lines that came after those.
     more: usize,
     /// The last of these lines about each lock.
@@ -294,8 +294,8 @@ struct MoreBeliefs {
 impl MoreBeliefs {
     /// Returns the line if it is to be reported at once, or `None` if it is kept or left out.
     fn add(&mut self, lock: &str, line: String) -> Option<String> {
-        if self.told < MOST_BELIEFS {
-            self.told += 1;
+        if self.reported < MOST_BELIEFS {
+            self.reported += 1;
             return Some(line);
         }
         self.more += 1;
@@ -328,8 +328,8 @@ impl Inner {
     /// over. Returns whether it is still there.
     fn serve(&mut self, id: u64, context: &mut Context<'_>) -> bool {
         let frozen = self.frozen;
-        let Some((connection, mut told)) = self.split(id) else { return false };
-        let unreadable = connection.pump(id, frozen, context, &mut told).err();
+        let Some((connection, mut parts)) = self.split(id) else { return false };
+        let unreadable = connection.pump(id, frozen, context, &mut parts).err();
         if unreadable.is_none() && !connection.over {
             return true;
         }

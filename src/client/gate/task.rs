@@ -110,7 +110,7 @@ impl GateTask {
         let mut next = 0;
         let mut settling: Option<Settling> = Some(Settling::default());
         let output = Arc::clone(&self.shared.lock().output);
-        let mut gone = false;
+        let mut has_exited = false;
         loop {
             let said = self.shared.lock().is_output_read();
             let stands = *self.frozen.borrow() && self.exits.borrow().is_none();
@@ -150,8 +150,8 @@ impl GateTask {
                     }
                     settling.get_or_insert_default();
                 }
-                exit = self.exits.changed(), if !gone => {
-                    gone = true;
+                exit = self.exits.changed(), if !has_exited => {
+                    has_exited = true;
                     if exit.is_ok() {
                         settling.get_or_insert_default();
                     }

@@ -21,8 +21,8 @@ function band(data) {
   dots(track, data);
   labels.push(() => {
     const level = data.levels.filter((entry) => entry[1] < position).pop() || [0, 0, 0, 0];
-    const told = data.told.filter(([event, dot]) => event < position && dot >= data.beside.length).length;
-    const counts = [`${say("waiting")} ${level[2]}`, `${say("holding")} ${level[3]}`, `${say("notified")} ${told}`];
+    const notified = data.notified.filter(([event, dot]) => event < position && dot >= data.outside.length).length;
+    const counts = [`${say("waiting")} ${level[2]}`, `${say("holding")} ${level[3]}`, `${say("notified")} ${notified}`];
     label.lastChild.textContent = counts.join("\n");
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", `${data.name}: ${counts.join(", ")}`);
@@ -34,11 +34,11 @@ function band(data) {
 /** Right of the playhead, everybody who competes for the lock as a dot. Bright are those that hold it, and those
  *  notified in the last step that sent anything. */
 function dots(track, data) {
-  const box = colour(make("div", "dots"), data.client), outside = data.beside.length;
+  const box = colour(make("div", "dots"), data.client), outside = data.outside.length;
   box.setAttribute("aria-hidden", "true");
   for (let n = 0; n < outside + data.size; n++) {
     const dot = make("i");
-    box.append(n < outside ? appears(data.beside[n][1], colour(dot, data.beside[n][0])) : dot);
+    box.append(n < outside ? appears(data.outside[n][1], colour(dot, data.outside[n][0])) : dot);
   }
   track.append(box);
   let known = "";
@@ -54,7 +54,7 @@ function dots(track, data) {
     const key = `${since} ${position}`;
     if (key === known) return;
     known = key;
-    const lit = new Set(data.told.filter(([event]) => event >= since && event < position).map(([, dot]) => dot));
+    const lit = new Set(data.notified.filter(([event]) => event >= since && event < position).map(([, dot]) => dot));
     for (const [from, end, dot] of data.held) if (from < position && !isOver(end)) lit.add(dot);
     [...box.children].forEach((dot, n) => dot.classList.toggle("lit", lit.has(n)));
   });

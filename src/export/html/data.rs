@@ -95,9 +95,7 @@ pub(crate) fn of(run: Shown<'_>, moment: ResolvedMoment, look: &Look) -> Value {
         "story": story(&source, look.questions),
         "wire": wire::rows(&source),
         "verdict": run.verdict.filter(|_| moment.end).map(|found| {
-            let invariant = variant.and_then(|variant| variant.plan.invariants.first());
-            let failure = alarms::failure(&source, found, invariant.map(|invariant| &invariant.says));
-            verdict(run.log, found, failure.as_ref())
+            verdict(run.log, found, alarms::sentences(&source, found).as_ref())
         }),
     })
 }

@@ -144,6 +144,11 @@ pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
+/// The comparisons in an expression, joined by `and` and `or`.
+pub(crate) fn comparisons(source: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    joined(source).into_iter().filter_map(split_comparison)
+}
+
 /// The operands of `and` and `or` outside brackets, of a chain `a < b < c` each pair; the whole expression if it has
 /// neither.
 pub(crate) fn joined(source: &str) -> Vec<&str> {

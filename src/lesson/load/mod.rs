@@ -264,23 +264,23 @@ impl Source {
         }
         let place = locate::locate(&self.text, &mistake.path, mistake.span == MistakeSpan::Key);
         let place = place.map(|place| match mistake.span {
-            MistakeSpan::Within(below, beside) => self.within(place, (below, beside)),
+            MistakeSpan::Within(lines, columns) => self.within(place, (lines, columns)),
             MistakeSpan::Value | MistakeSpan::Key => place,
         });
         self.error(place, mistake.message.clone(), mistake.help.clone())
     }
 
     /// The position in the file of a line and column inside a text that begins at `(line, column)`.
-    fn within(&self, (line, column): (usize, usize), (below, beside): (usize, usize)) -> (usize, usize) {
-        let mut lines = self.text.lines().skip(line - 1);
-        let begins = lines.next().and_then(|first| first.chars().nth(column - 1));
+    fn within(&self, (line, column): (usize, usize), (lines, columns): (usize, usize)) -> (usize, usize) {
+        let mut from = self.text.lines().skip(line - 1);
+        let begins = from.next().and_then(|first| first.chars().nth(column - 1));
         match begins {
             Some('|') => {
-                let first = lines.find(|line| !line.trim().is_empty()).unwrap_or_default();
-                (line + below, first.len() - first.trim_start().len() + beside)
+                let first = from.find(|line| !line.trim().is_empty()).unwrap_or_default();
+                (line + lines, first.len() - first.trim_start().len() + columns)
             }
-            Some('\'' | '"') if below == 1 => (line, column + beside),
-            Some(c) if below == 1 && c != '>' => (line, column + beside - 1),
+            Some('\'' | '"') if lines == 1 => (line, column + columns),
+            Some(c) if lines == 1 && c != '>' => (line, column + columns - 1),
             _ => (line, column),
         }
     }

@@ -7,7 +7,7 @@ use super::{
         expr::Template,
         story::MoveRef,
     },
-    Act, PlannedMove, Scenario,
+    PlannedMove, Scenario,
 };
 use crate::text::both;
 
@@ -15,11 +15,7 @@ impl Scenario {
     /// The first step of the story that makes this move, numbered as in `StoryLine::item`.
     pub fn step_of(&self, MoveRef { who, label }: &MoveRef) -> Option<usize> {
         let makes = |turn: &PlannedMove| turn.label == *label && self.actor(turn.actor).actor.name == *who;
-        let line = self.story.iter().find(|line| match &line.act {
-            Act::Each(turns) | Act::Together(turns) => turns.iter().any(makes),
-            Act::Send(turn) => makes(turn),
-            _ => false,
-        });
+        let line = self.story.iter().find(|line| line.act.moves().iter().any(makes));
         line.map(|line| line.item)
     }
 }

@@ -64,12 +64,12 @@ impl Exec {
         /// The size of a file in bytes up to which its text is shown.
         const LONGEST: u64 = 64 << 10;
         let of_file = |path: PathBuf| path.is_file().then(|| files::read(&path, LONGEST).ok())?;
-        let is_beside =
+        let is_below =
             |word: &str| FilePath::new(word).components().all(|part| matches!(part, Component::Normal(_)));
         // The first word is the interpreter.
         let text = self.words.iter().skip(1).find_map(|word| match &self.origin {
             Origin::User => of_file(word.into()),
-            Origin::Lesson(directory) => is_beside(word).then(|| of_file(directory.join(word)))?,
+            Origin::Lesson(directory) => is_below(word).then(|| of_file(directory.join(word)))?,
             Origin::Carried => carried_file(word).map(<[u8]>::to_vec),
         });
         String::from_utf8(text?).ok()
@@ -171,7 +171,7 @@ pub(crate) fn plan(
                 .map(|(name, program)| Ok((format!(".{name}"), compile(program, "named_threads")?)))
                 .collect::<Result<_, Mistake>>()?,
             (None, false) => {
-                return Err(beside_threads(if crowd.is_some() { "crowd" } else { "threads" }, &path));
+                return Err(not_with_named_threads(if crowd.is_some() { "crowd" } else { "threads" }, &path));
             }
             _ => {
                 return Err(Mistake::new(
@@ -366,7 +366,7 @@ struct Sizes {
 }
 
 /// The mistake of a number of threads beside threads with names.
-fn beside_threads(key: &str, path: &Path) -> Mistake {
+fn not_with_named_threads(key: &str, path: &Path) -> Mistake {
     let message = both!(
         "`named_threads` are all threads of a client: no `{key}` beside it",
         "`named_threads` 已经列出客户端的全部线程，旁边不能再写 `{key}`"

@@ -39,11 +39,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     // What a learner writes is not known.
     let is_open = scenario.loaded.lesson.kata.is_some();
     for line in &scenario.story {
-        let turns = match &line.act {
-            Act::Each(turns) | Act::Together(turns) => turns.as_slice(),
-            Act::Send(one) => std::slice::from_ref(one),
-            _ => &[],
-        };
+        let turns = line.act.moves();
         let moved: Vec<ActorId> = match &line.act {
             Act::Finish(actors) => actors.clone(),
             _ => turns.iter().map(|one| one.actor).collect(),
@@ -107,9 +103,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if let Act::Finish(actors) = &line.act {
             wrong = wrong.or_else(|| actors.iter().find_map(|one| state.stops(scenario, &positions, *one)));
         }
-        if let Some((message, help)) = wrong {
-            return Err(Mistake::new(&line.path, message).help(help));
-        }
+        Mistake::if_doubted(&line.path, wrong)?;
         if is_open {
             continue;
         }
@@ -119,14 +113,14 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 for actor in actors.iter().filter(|actor| state.lets_finish(scenario, **actor)) {
                     positions.end(*actor);
                 }
-                state.move_freely(scenario, actors);
+                state.forget_lost_of(scenario, actors);
             }
             Act::Await(until) => {
                 let at = line.path.key("await").key("that");
                 check_lost(&state.lost, until.that.source(), &at)?;
-                state.move_freely(scenario, &until.moving);
+                state.forget_lost_of(scenario, &until.moving);
             }
-            Act::Pass(pass) => state.move_freely(scenario, &pass.moving),
+            Act::Pass(pass) => state.forget_lost_of(scenario, &pass.moving),
             _ => {}
         }
     }
@@ -272,16 +266,16 @@ impl State {
                 self.disturbed.insert(link.clone());
                 self.severed.insert(link.clone());
                 self.held.retain(|(held, _)| held != link);
-                let (gone, kept) =
+                let (lost, kept) =
                     std::mem::take(&mut self.kept).into_iter().partition(|(on, ..)| on == link);
                 self.kept = kept;
-                let gone: Vec<(LinkId, String, bool)> = gone;
+                let lost: Vec<(LinkId, String, bool)> = lost;
                 let why =
                     |name: &str| both!("the reply to `{name}` is lost here", "`{name}` 的回复在这里丢失");
-                if let Some((_, name, _)) = gone.iter().find(|(.., copes)| !copes) {
+                if let Some((_, name, _)) = lost.iter().find(|(.., copes)| !copes) {
                     return Some(needs_reply(name, &why(name)));
                 }
-                self.lost.extend(gone.into_iter().map(|(_, name, _)| name));
+                self.lost.extend(lost.into_iter().map(|(_, name, _)| name));
                 None
             }
             Fault::Hold { link, .. } | Fault::Delay { link, .. } => {

@@ -19,9 +19,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     check_used(scenario)?;
     let mut granted = BTreeMap::new();
     for line in &scenario.story {
-        let moves = match &line.act {
-            Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
-            Act::Send(one) => std::slice::from_ref(one),
+        match &line.act {
+            Act::Each(_) | Act::Together(_) | Act::Send(_) => {}
             Act::Pass(pass) if pass.moving.is_empty() => {
                 pass_time(&mut granted, scenario, pass);
                 continue;
@@ -30,8 +29,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             Act::Faults(faults) if faults.iter().all(is_of_client) => continue,
             // From here on a lease may be gone, or a request may not arrive.
             _ => return Ok(()),
-        };
-        for one in moves {
+        }
+        for one in line.act.moves() {
             check_granted(&mut granted, scenario, one, line)?;
         }
     }

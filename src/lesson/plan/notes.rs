@@ -85,10 +85,9 @@ impl Scenario {
         match act {
             Act::Say(text) => self.written(text),
             Act::Ask(ask) => self.written(&ask.q),
-            Act::Each(turns) | Act::Together(turns) => {
-                turns.iter().map(turn).collect::<Vec<_>>().join(", ").into()
+            Act::Each(_) | Act::Together(_) | Act::Send(_) => {
+                act.moves().iter().map(turn).collect::<Vec<_>>().join(", ").into()
             }
-            Act::Send(one) => turn(one).into(),
             Act::Finish(actors) => {
                 let names: Vec<&str> = actors.iter().map(|actor| self.name(*actor)).collect();
                 let names = names.join(", ");

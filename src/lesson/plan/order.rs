@@ -11,7 +11,7 @@ use super::{
             mentions::{joined, split_comparison},
         },
     },
-    Act, AskPlan, AwaitPlan, PassPlan, PlannedMove, RightPlan, Scenario, StoryLine,
+    Act, AskPlan, AwaitPlan, PlannedMove, RightPlan, Scenario, StoryLine,
     program::{Instruction, PlannedOperation, PlannedVerb, Program},
 };
 use crate::{log::ActorId, text::both};
@@ -50,20 +50,8 @@ impl<'s> Positions<'s> {
 
     /// Makes the moves of a line.
     pub(super) fn take(&mut self, line: &StoryLine) -> Result<(), Mistake> {
-        let moves = match &line.act {
-            Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
-            Act::Send(one) => std::slice::from_ref(one),
-            Act::Finish(actors) => {
-                advance_freely(self.scenario, actors, &mut self.places);
-                return Ok(());
-            }
-            Act::Pass(PassPlan { moving, .. }) | Act::Await(AwaitPlan { moving, .. }) => {
-                advance_freely(self.scenario, moving, &mut self.places);
-                return Ok(());
-            }
-            Act::Say(_) | Act::Ask(_) | Act::Faults(_) => return Ok(()),
-        };
-        for one in moves {
+        advance_any_number(self.scenario, line.act.moving(), &mut self.places);
+        for one in line.act.moves() {
             let program = self.program(one.actor);
             if program.outside {
                 continue;
@@ -105,16 +93,8 @@ struct MovesMade<'a> {
 
 impl<'a> MovesMade<'a> {
     fn take(&mut self, act: &'a Act) {
-        match act {
-            Act::Each(turns) | Act::Together(turns) => {
-                self.moves.extend(turns.iter().map(|one| (one.actor.0, one.label.as_str())));
-            }
-            Act::Send(one) => drop(self.moves.insert((one.actor.0, &one.label))),
-            Act::Finish(actors) => self.by_themselves.extend(actors.iter().map(|actor| actor.0)),
-            Act::Pass(pass) => self.by_themselves.extend(pass.moving.iter().map(|actor| actor.0)),
-            Act::Await(until) => self.by_themselves.extend(until.moving.iter().map(|actor| actor.0)),
-            Act::Say(_) | Act::Ask(_) | Act::Faults(_) => {}
-        }
+        self.moves.extend(act.moves().iter().map(|one| (one.actor.0, one.label.as_str())));
+        self.by_themselves.extend(act.moving().iter().map(|actor| actor.0));
     }
 
     fn may_have(&self, actor: u32, label: &str) -> bool {
@@ -288,7 +268,7 @@ fn asked_early(path: &Path, choice: usize, name: &str, steps: u32) -> Mistake {
 }
 
 /// Adds every operation that actors may reach when they move by themselves.
-fn advance_freely(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]) {
+fn advance_any_number(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]) {
     for actor in actors {
         let program = &scenario.actor(*actor).program;
         let here = &mut places[actor.0 as usize];

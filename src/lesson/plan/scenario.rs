@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        Claim, LabKind, LessonError, Libraries, Params, Settings, Variant,
+        Claim, Invariant, LabKind, LessonError, Libraries, Params, Settings, Variant,
         error::{Mistake, MistakeSpan, Path, did_you_mean, nearest},
         expr::{Scope, Template, within_allowance},
     },
@@ -63,6 +63,13 @@ impl Scenario {
     /// The path of the variant.
     pub(crate) fn path(&self) -> Path {
         Path::of_variant(&self.variant)
+    }
+
+    /// The invariants that the variant has of its own, or else the lesson's, with the path of the list.
+    pub(crate) fn written_invariants(&self) -> Option<(&[Invariant], Path)> {
+        let own = self.variant().invariants.as_ref().map(|own| (&own[..], self.path().key("invariants")));
+        let shared = self.loaded.lesson.invariants.as_ref();
+        own.or_else(|| Some((&shared?[..], Path::root().key("invariants"))))
     }
 
     /// The path of the setup: the variant's, if it has one of its own.

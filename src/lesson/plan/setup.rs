@@ -49,10 +49,8 @@ pub(crate) fn plan(
         return Err(Mistake::new(&path.key("zk"), message)
             .help(both!("leave `-e` out, or let a client create it", "请去掉 `-e`，或者由客户端来创建")));
     }
-    match slots_doubt(&verb).filter(|_| lab.is_cluster()) {
-        Some((message, help)) => Err(Mistake::new(&path.key("redis"), message).help(help)),
-        None => Ok(PlannedSetup { verb, on }),
-    }
+    Mistake::if_doubted(&path.key("redis"), slots_doubt(&verb).filter(|_| lab.is_cluster()))?;
+    Ok(PlannedSetup { verb, on })
 }
 
 /// The server that a command of a product goes to; `None` stands for the lab's first.

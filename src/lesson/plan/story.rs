@@ -58,6 +58,25 @@ impl Act {
     pub fn is_step(&self) -> bool {
         !matches!(self, Self::Say(_) | Self::Ask(_))
     }
+
+    /// The moves that the line names.
+    pub(crate) fn moves(&self) -> &[PlannedMove] {
+        match self {
+            Self::Each(moves) | Self::Together(moves) => moves,
+            Self::Send(one) => std::slice::from_ref(one),
+            _ => &[],
+        }
+    }
+
+    /// The actors that make moves that the line does not name.
+    pub(crate) fn moving(&self) -> &[ActorId] {
+        match self {
+            Self::Finish(moving)
+            | Self::Pass(PassPlan { moving, .. })
+            | Self::Await(AwaitPlan { moving, .. }) => moving,
+            _ => &[],
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -172,8 +172,9 @@ fn parts<'s>((call, allow, at, frames): (&PlannedCall, &'s [String], Path, Vec<F
         let deleted = |(other, of): &(PlannedCall, Option<String>)| other.name() == "delete" && of == path;
         call.name() != "create" || call.has_flag("-s") || !calls[n + 1..].iter().any(deleted)
     };
-    let gone: Vec<&Option<String>> = (0..calls.len()).filter(|n| !stays(*n)).map(|n| &calls[n].1).collect();
-    let kept = calls.iter().filter(|(_, path)| !gone.contains(&path));
+    let deleted: Vec<&Option<String>> =
+        (0..calls.len()).filter(|n| !stays(*n)).map(|n| &calls[n].1).collect();
+    let kept = calls.iter().filter(|(_, path)| !deleted.contains(&path));
     kept.map(|(call, path)| (call.clone(), allow, at.clone(), path.clone())).collect()
 }
 

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn of_keys_beside_each_other_the_first_has_the_lock() {
+    fn of_several_keys_the_first_has_the_lock() {
         let key = |value: &str, create_revision, lease| EtcdKey {
             value: value.to_owned(),
             create_revision,

@@ -40,7 +40,7 @@ pub use explorer::{Pick, Stuck};
 pub use graph::{ClientPlace, MOST_STATES, ServerContents, StateGraph, StateNode, StateStep, Whereabouts};
 pub use progress::{Layer, Progress, ShortestSoFar};
 pub use results::{BrokenInvariant, CarriedOut, Explored, OutcomeSeen, StuckOrders};
-pub use search::Unavoidable;
+pub use search::{SearchedSpace, Unavoidable};
 
 pub use crate::lesson::{Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 
@@ -228,7 +228,7 @@ pub async fn explore(
         let confirmed = Box::pin(results::confirmed(scenario, &options, each, stuck));
         let confirmed = match bounds.confirmed_within {
             // A finding that was not confirmed is not reported.
-            Some(within) if !explored.complete && !explored.full => {
+            Some(within) if !explored.complete && !explored.space.full => {
                 tokio::time::timeout(within, confirmed).await.ok().transpose()?
             }
             _ => Some(confirmed.await?),

@@ -4,8 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    ExploreError, Pick, StateGraph, Stuck,
-    search::{Unavoidable, by_length},
+    ExploreError, Pick, Stuck,
+    search::{SearchedSpace, Unavoidable, by_length},
     workers::Searched,
 };
 use crate::{
@@ -22,19 +22,7 @@ pub struct Explored {
     pub tried: u64,
     /// Orders that were not carried out because they are equivalent to one that was.
     pub pruned: u128,
-    /// If orders were counted by states: the number of states, and of the steps between them.
-    pub states: u64,
-    pub transitions: u64,
-    /// States that were found and not expanded.
-    pub states_left: u64,
-    /// The bytes that states and steps took, counting included.
-    pub bytes: u64,
-    /// Whether the search ended because these reached their limit.
-    pub full: bool,
-    /// All states, if they were asked for and are few.
-    pub graph: Option<StateGraph>,
-    /// Why orders could not be counted by states.
-    pub one_by_one: Option<Text>,
+    pub space: SearchedSpace,
     /// Orders, tried or pruned, that were cut at the bound.
     pub cut: u128,
     /// Orders, tried or pruned, that broke an invariant.
@@ -247,13 +235,7 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
             .collect(),
         tried: found.tried,
         pruned: found.orders.max(violations).saturating_sub(u128::from(found.tried)),
-        states: found.states,
-        transitions: found.transitions,
-        states_left: found.states_left,
-        bytes: found.bytes,
-        full: found.full,
-        graph: found.graph,
-        one_by_one: found.one_by_one,
+        space: found.space,
         cut: found.cut,
         violations,
         broken,

@@ -54,18 +54,24 @@ pub struct Found {
     pub stuck: BTreeMap<Stuck, (u128, Vec<Pick>)>,
     /// From where on that first order was bound to get stuck.
     pub unavoidable_stuck: BTreeMap<Stuck, Unavoidable>,
-    /// In a search by states: the number of states, and of the steps between them.
+    pub space: SearchedSpace,
+}
+
+/// The states of a search that counts orders by them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SearchedSpace {
+    /// The number of states, 0 if orders were tried one by one; the number of the steps between them.
     pub states: u64,
     pub transitions: u64,
     /// States that were found and not expanded.
     pub states_left: u64,
-    /// The bytes that states and steps take, counting included.
+    /// The bytes that states and steps took, counting included.
     pub bytes: u64,
     /// Whether the search ended because these reached their limit.
     pub full: bool,
     /// All states, if they were asked for and are few.
     pub graph: Option<StateGraph>,
-    /// Why there was no search by states.
+    /// Why orders could not be counted by states.
     pub one_by_one: Option<Text>,
 }
 

@@ -233,8 +233,9 @@ impl Expanded {
     /// Returns the findings, and whether they are complete.
     pub(crate) fn count(self, space: &mut impl StateSpace) -> Result<(Found, bool), ExploreError> {
         let Self { graph, complete, bytes, full } = self;
-        let found = graph.count_orders(space, complete)?;
-        Ok((Found { bytes: bytes as u64, full, ..found }, complete))
+        let mut found = graph.count_orders(space, complete)?;
+        (found.space.bytes, found.space.full) = (bytes as u64, full);
+        Ok((found, complete))
     }
 }
 

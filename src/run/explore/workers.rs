@@ -233,7 +233,10 @@ impl Work {
         let one_by_one = if by_states(&self.bounds) { explorers[0].one_by_one() } else { None };
         lock(&self.progress).one_by_one.clone_from(&one_by_one);
         let (searched, explorers) = self.by_orders(explorers);
-        let with_why = |(found, complete)| (Found { one_by_one, ..found }, complete);
+        let with_why = |(mut found, complete): (Found, bool)| {
+            found.space.one_by_one = one_by_one;
+            (found, complete)
+        };
         (searched.map(with_why), explorers)
     }
 
@@ -264,12 +267,12 @@ impl Work {
         drop(space);
         let found = found.and_then(|(mut found, complete)| {
             // What does not fit into memory is searched at random, for the time that is given.
-            if found.full && found.shortest_of.is_empty() && self.bounds.within.is_some() {
+            if found.space.full && found.shortest_of.is_empty() && self.bounds.within.is_some() {
                 let drawn = random_orders::first_breach(explorer, u32::MAX, &|| self.stopped())?;
                 found.add_breach(drawn.unwrap_or_default());
             }
-            if self.bounds.graph && complete && found.states <= MOST_STATES as u64 {
-                found.graph = explorer.graph()?;
+            if self.bounds.graph && complete && found.space.states <= MOST_STATES as u64 {
+                found.space.graph = explorer.graph()?;
             }
             Ok((found, complete))
         });

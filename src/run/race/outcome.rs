@@ -139,7 +139,7 @@ impl Outcome {
     }
 
     /// The broken invariants, except those that only repeat the fate of a lock.
-    pub fn broken_beside_locks(&self) -> impl Iterator<Item = &str> {
+    pub fn broken_except_locks(&self) -> impl Iterator<Item = &str> {
         let broken = self.broken.iter().map(String::as_str);
         broken.filter(|never| {
             let lock = never.strip_prefix("overlap: ");
@@ -165,7 +165,7 @@ impl fmt::Display for Outcome {
         let values =
             self.values.iter().map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
         let unfinished = (self.unfinished > 0).then(|| format!("{} unfinished", self.unfinished));
-        let broken = self.broken_beside_locks().map(str::to_owned);
+        let broken = self.broken_except_locks().map(str::to_owned);
         let parts: Vec<String> =
             locks.chain(counters).chain(values).chain(unfinished).chain(broken).collect();
         if parts.is_empty() {

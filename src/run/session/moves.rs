@@ -116,7 +116,7 @@ impl Director {
     fn how_it_ended(&self, actor: ActorId) -> Text {
         let name = self.name(actor);
         let dead = matches!(self.actors[actor].state(), State::Dead);
-        let told = self.log().events().iter().rev().find_map(|event| match &event.kind {
+        let reason = self.log().events().iter().rev().find_map(|event| match &event.kind {
             EventKind::GaveUp { actor: who, why } if dead && *who == actor => {
                 Some(ended(name, why))
             }
@@ -126,7 +126,7 @@ impl Director {
             )),
             _ => None,
         });
-        told.unwrap_or_else(|| {
+        reason.unwrap_or_else(|| {
             if dead {
                 both!("{name} was killed", "{name} 已被杀掉")
             } else {
@@ -155,7 +155,7 @@ impl Director {
     /// Whether the last news of an actor's session is that it has lost its connection.
     fn is_suspended(&self, actor: ActorId) -> bool {
         let news = self.log().events().iter().rev().find_map(|event| match &event.kind {
-            EventKind::Notified { actor: told, about, what, .. } if *told == actor && about == SESSION => {
+            EventKind::Notified { actor: who, about, what, .. } if *who == actor && about == SESSION => {
                 Some(what == SUSPENDED)
             }
             _ => None,

@@ -179,7 +179,7 @@ Record lock, heap no 2 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
 ";
 
     #[test]
-    fn holders_and_waiters_are_told_apart() {
+    fn holders_and_waiters_are_distinguished() {
         let locks = read(STATUS);
         let on_rows = locks.iter().filter(|lock| !lock.key.is_empty());
         let found: Vec<_> = on_rows.map(|lock| (lock.session, lock.waits, lock.key.concat())).collect();
@@ -215,7 +215,7 @@ Record lock, heap no 3 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
     }
 
     #[test]
-    fn keys_are_told_as_queries_do() {
+    fn keys_are_written_as_in_queries() {
         assert_eq!(text(&[0x80, 0, 0, 1], SIGNED), "1");
         assert_eq!(text(&[0x7f, 0xff], SIGNED), "-1");
         assert_eq!(text(&[0, 3], Stored::Integer { signed: false }), "3");

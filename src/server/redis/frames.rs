@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_and_confirmations_are_told_from_replies() {
+    fn messages_and_confirmations_are_not_taken_for_replies() {
         let message = Sent::Message(["message", "c", "hello"].map(str::to_owned).into());
         let list = b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$5\r\nhello\r\n";
         assert_eq!(sent(list, true), message);

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_on_the_disk_is_gone() {
+    fn what_was_not_on_the_disk_is_lost() {
         let data = tempfile::tempdir().expect("a directory");
         lose_unsynced(data.path()).expect("it is cut");
         let dir = data.path().join("appendonlydir");

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_told_and_bounded() {
+    fn garbage_is_refused_and_bounded() {
         assert_eq!(end(&[0x16, 3, 1, 2], LONGEST_REQUEST), Err(Unreadable::Tls));
         assert_eq!(end(b"ruok", LONGEST_REQUEST), Err(Unreadable::NotZookeeper));
         assert_eq!(end(&ints(&[-5]), LONGEST_REQUEST), Err(Unreadable::NotZookeeper));

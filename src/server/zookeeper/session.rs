@@ -268,17 +268,17 @@ impl Session {
             let asked: Vec<_> = level.iter().map(|path| self.client.list_children(path)).collect();
             for (path, names) in level.iter().zip(join_all(asked).await) {
                 let below = path.trim_end_matches('/');
-                let paths = unless_gone(names)?.into_iter().map(|name| format!("{below}/{name}"));
+                let paths = unless_deleted(names)?.into_iter().map(|name| format!("{below}/{name}"));
                 found.extend(paths.filter(|path| path != "/zookeeper"));
             }
         }
         let deleted: Vec<_> = found.iter().skip(1).rev().map(|path| self.client.delete(path, None)).collect();
-        join_all(deleted).await.into_iter().try_for_each(unless_gone)
+        join_all(deleted).await.into_iter().try_for_each(unless_deleted)
     }
 }
 
 /// The answer about a node, or nothing if the node is gone: its client's session may just have ended.
-fn unless_gone<T: Default>(answer: Result<T, Error>) -> Result<T, Reply> {
+fn unless_deleted<T: Default>(answer: Result<T, Error>) -> Result<T, Reply> {
     match answer {
         Err(Error::NoNode) => Ok(T::default()),
         answer => answer.map_err(|error| failed(&error)),

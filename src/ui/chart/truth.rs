@@ -605,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stands_in_the_queue_has_no_turn_before_the_first_is_gone() {
+    fn nobody_in_the_queue_has_a_turn_before_the_first_has_left() {
         let (chart, log) = chart("zk-notified-is-not-granted", "gone-already");
         let [first, second, ..] = &chart.truths[0].spans[..] else { panic!("{:?}", chart.truths[0].spans) };
         let deleted = log.events().iter().position(|event| match &event.kind {

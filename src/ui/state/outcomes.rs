@@ -135,7 +135,7 @@ impl BreakingOrder<'_> {
 impl Exploration {
     /// The graph of all states, if there are few.
     pub fn graph(&self) -> Option<&StateGraph> {
-        self.found.as_ref()?.explored.graph.as_ref()
+        self.found.as_ref()?.explored.space.graph.as_ref()
     }
 
     /// Begins a walk through the states. Returns `false` if they are not known.
@@ -148,7 +148,7 @@ impl Exploration {
     }
 
     pub fn walking(&mut self) -> Option<(&StateGraph, &mut Walk)> {
-        let graph = self.found.as_ref()?.explored.graph.as_ref()?;
+        let graph = self.found.as_ref()?.explored.space.graph.as_ref()?;
         Some((graph, self.walk.as_mut()?))
     }
 

@@ -11,8 +11,6 @@ use crate::{log::Log, text::Text, ui::chart::Chart, world::Overlap};
 const ROOM: (u16, u16) = (36, 24);
 /// The minimum rows of a pane for two lines of letters of three rows.
 const ROOM_FOR_TWO: u16 = 25;
-/// The maximum number of groups of holders in a verdict.
-pub const GROUPS: usize = 3;
 
 /// Bitmaps of letters, three columns by five rows, in row order.
 #[rustfmt::skip]

@@ -7,6 +7,8 @@ use crate::{
 };
 
 const EVIDENCE_LINES: usize = 3;
+/// The maximum number of groups of holders.
+const GROUPS: usize = 3;
 
 impl LessonView<'_> {
     pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
@@ -14,7 +16,7 @@ impl LessonView<'_> {
         let mut lines = Vec::new();
         let prevented = verdict.outcome == Outcome::Prevented;
         let style = scene.style(if prevented { Role::Warning } else { Role::Danger });
-        for words in if prevented { self.harmless() } else { failure(&self.scene, verdict) } {
+        for words in sentences(&self.scene, verdict) {
             lines.extend(paragraph::prose(&words, width, style, scene.theme));
         }
         lines.extend(heading(scene, verdict, width));
@@ -54,15 +56,6 @@ impl LessonView<'_> {
         lines
     }
 
-    /// Who held a lock together although everything that the variant promises held.
-    fn harmless(&self) -> Vec<String> {
-        let mut told: Vec<String> = together(&self.scene).collect();
-        if !told.is_empty() {
-            told.push(words::HARMLESS.get(self.scene.lang).to_owned());
-        }
-        told
-    }
-
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {
         let (scene, entry) = (&self.scene, self.entry);
         let mut words = Vec::new();
@@ -81,6 +74,19 @@ impl LessonView<'_> {
         let style = scene.style(Role::Accent);
         words.iter().flat_map(|words| paragraph::plain(words, width, style)).collect()
     }
+}
+
+/// What went wrong, in sentences: the failure, or who held a lock together although everything that the variant promises
+/// held.
+pub fn sentences(scene: &Scene<'_>, verdict: &Verdict) -> Vec<String> {
+    if verdict.outcome != Outcome::Prevented {
+        return failure(scene, verdict);
+    }
+    let mut sentences: Vec<String> = together(scene).collect();
+    if !sentences.is_empty() {
+        sentences.push(words::HARMLESS.get(scene.lang).to_owned());
+    }
+    sentences
 }
 
 /// The failure in sentences: its consequences in the order in which they happened, as in the banner; then who held a
@@ -102,7 +108,7 @@ pub fn failure(scene: &Scene<'_>, verdict: &Verdict) -> Vec<String> {
 /// Who held a lock together, in sentences.
 fn together(scene: &Scene<'_>) -> impl Iterator<Item = String> {
     let groups = scene.world.holding.overlaps_by_group();
-    groups.into_iter().take(banner::GROUPS).map(|overlap| banner::overlap_sentence(scene, overlap))
+    groups.into_iter().take(GROUPS).map(|overlap| banner::overlap_sentence(scene, overlap))
 }
 
 /// The outcome, and how many claims hold. A failure is red even if the variant is meant to show it.

@@ -158,7 +158,7 @@ mod tests {
     use super::{RandomValues, is_base64};
 
     #[test]
-    fn tokens_of_base64_are_told_from_names() {
+    fn tokens_of_base64_are_distinguished_from_names() {
         for token in [
             "gQLoZ1l+nUCuAo2cQpslKfN7",
             "/sUYxF4bS8o6RQrt+9iZqXgC",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn random_fractions_are_told_from_sums_and_versions() {
+    fn random_fractions_are_distinguished_from_sums_and_versions() {
         let mut drawn = RandomValues::default();
         for (n, fraction) in ["0.sztoduhl1b", "0.5507730691843731"].into_iter().enumerate() {
             let text = drawn.without_random(&format!("SET lock {fraction} NX"));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_at_random_is_told_by_when_it_was_first_seen() {
+    fn random_values_are_named_by_when_they_were_first_seen() {
         let order = |tokens: [&str; 2]| {
             let mut drawn = RandomValues::default();
             let [one, other] = tokens;

@@ -48,7 +48,7 @@ fn releases(log: &mut LogBuilder, actor: u32, reply: i64) -> usize {
 }
 
 #[test]
-fn a_second_holder_is_a_breach_and_is_told_once() {
+fn a_second_holder_is_a_breach_and_is_reported_once() {
     let (scenario, mut log) = run(&[]);
     let first = log.believes(0, Belief::Holding);
     let second = log.believes(1, Belief::Holding);
@@ -98,7 +98,7 @@ fn who_deletes_what_another_has_set_is_found_by_command_and_reply() {
 }
 
 #[test]
-fn who_deletes_anothers_key_again_is_told_again() {
+fn who_deletes_anothers_key_again_is_reported_again() {
     let (scenario, mut log) = run(&[]);
     let mut watch = Watch::new(&scenario);
     let mut step = |log: &mut LogBuilder| {
@@ -119,7 +119,7 @@ fn who_deletes_anothers_key_again_is_told_again() {
 }
 
 #[test]
-fn what_never_happened_is_not_so_and_a_mistake_is_told_once() {
+fn what_never_happened_is_not_so_and_a_mistake_is_reported_once() {
     let (scenario, mut log) = run(&["A.release > 0", "replies(7) == 1", "moves('release') > 1"]);
     let mut watch = Watch::new(&scenario);
     log.stop();
@@ -136,7 +136,7 @@ fn what_never_happened_is_not_so_and_a_mistake_is_told_once() {
 }
 
 #[test]
-fn an_orphan_is_the_lock_of_somebody_who_is_gone() {
+fn an_orphan_is_the_lock_of_an_ended_client() {
     let (scenario, mut log) = run(&["orphaned('lock') and pttl('lock') == -1"]);
     let mut other = log.clone();
     let asked = log.sends(0, "acquire", "SETNX lock A-1");

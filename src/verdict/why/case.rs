@@ -215,8 +215,8 @@ fn seen_deleted(events: &[Event]) -> Vec<Effect> {
                         let was = before.keys.get(*key);
                         was.is_some_and(|was| was.expires_at.is_none_or(|end| event.at < end))
                     };
-                    let gone = done.keys.iter().filter(lasts).filter(|key| !now.keys.contains_key(*key));
-                    deleted.extend(gone.map(|key| done.deletes(key)));
+                    let missing = done.keys.iter().filter(lasts).filter(|key| !now.keys.contains_key(*key));
+                    deleted.extend(missing.map(|key| done.deletes(key)));
                 }
                 done.clear();
             }

@@ -12,18 +12,18 @@ use crate::{
 /// server was seen without it, up to the first observation after `until`.
 pub(crate) fn taken_out(case: &Case<'_>, set: &Effect, until: usize) -> Option<usize> {
     let (seen, own) = added(case, set)?;
-    let (gone, _) = observations(case, &set.server, seen).find(|(_, keyspace)| {
+    let (removed, _) = observations(case, &set.server, seen).find(|(_, keyspace)| {
         let now = entries(keyspace, &set.key);
         !own.iter().all(|entry| now.contains(entry))
     })?;
     // The expiry of the key removes all its entries.
-    let end = case.keyspace_at(&set.server, gone)?.keys.get(&set.key)?.expires_at;
-    let is_over = end.is_some_and(|end| end <= case.events[gone].at);
-    if is_over || observations(case, &set.server, until).next()?.0 < gone {
+    let end = case.keyspace_at(&set.server, removed)?.keys.get(&set.key)?.expires_at;
+    let is_over = end.is_some_and(|end| end <= case.events[removed].at);
+    if is_over || observations(case, &set.server, until).next()?.0 < removed {
         return None;
     }
     let mut done = case.effects.iter().rev().filter(|effect| effect.key == set.key && writes(effect));
-    let last = done.find(|effect| effect.replied < gone && effect.replied > set.replied)?;
+    let last = done.find(|effect| effect.replied < removed && effect.replied > set.replied)?;
     Some(last.sent)
 }
 

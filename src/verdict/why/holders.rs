@@ -303,10 +303,10 @@ impl Loss<'_, '_> {
                 // If no observation saw the node gone, the creation by the next holder proves it.
                 let anew =
                     || (self.granted.key == self.set.key && !self.let_go()).then_some(self.granted.sent);
-                let gone = crashed.or_else(anew).filter(|_| ephemeral && !self.let_go())?;
+                let ended = crashed.or_else(anew).filter(|_| ephemeral && !self.let_go())?;
                 return match self.case.sent(self.set.command_sent) {
-                    Some(Command::Etcd(_)) => Some(self.lease_ended(gone)),
-                    _ => Some((Kind::SessionEnded, gone)),
+                    Some(Command::Etcd(_)) => Some(self.lease_ended(ended)),
+                    _ => Some((Kind::SessionEnded, ended)),
                 };
             }
             None => self.lease_by_words()?,

@@ -175,8 +175,8 @@ fn never_notified(case: &Case<'_>) -> Option<Text> {
     let path = call.path();
     let change =
         case.touched(path).rev().find(|effect| effect.access != Access::Read && effect.actor != actor);
-    let gone = change.filter(|effect| effect.access == Access::Deleted && effect.replied < asked);
-    Some(words::never_notified(case, asked, path, gone.map(|effect| effect.sent)))
+    let deletion = change.filter(|effect| effect.access == Access::Deleted && effect.replied < asked);
+    Some(words::never_notified(case, asked, path, deletion.map(|effect| effect.sent)))
 }
 
 /// Whether an unfinished program waits for a notification, as far as the log shows it: after its last command it was

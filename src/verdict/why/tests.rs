@@ -321,7 +321,7 @@ fn a_session_that_ended_took_its_node_along() {
 }
 
 #[test]
-fn the_holder_nearest_to_the_breach_is_told_of() {
+fn the_holder_nearest_to_the_breach_is_named() {
     // The first breach is that of A and B; A's newest acquisition is part of it.
     let mut run = Run::new(OVERLAP);
     run.takes(0, "SET lock A-1 NX PX 3000");
@@ -362,7 +362,7 @@ fn a_script_that_was_refused_is_not_to_blame() {
 }
 
 #[test]
-fn what_was_set_over_anothers_key_is_told_so() {
+fn an_overwritten_key_of_another_is_reported() {
     let mut run = Run::new("sold > 0");
     run.moves(0, "SET lock A XX", "OK");
     run.moves(1, "SET lock B NX", "OK");
@@ -598,7 +598,7 @@ fn hints_may_be_for_each_kind_by_its_name() {
 }
 
 #[test]
-fn a_script_whose_key_is_gone_after_it_has_deleted_it_whatever_it_answers() {
+fn a_script_whose_key_is_missing_afterwards_has_deleted_it_whatever_it_answers() {
     let mut run = Run::new("\"sold > 0\"");
     run.holds(Some(("A-1", 3000)));
     let first = run.moves(0, "SET lock A-1 PX 3000", "OK");
@@ -628,7 +628,7 @@ fn a_script_has_not_deleted_what_is_there_after_it_whatever_it_answers() {
 }
 
 #[test]
-fn whoever_asks_for_a_watch_after_a_deletion_is_never_told() {
+fn a_watch_after_a_deletion_is_never_notified() {
     let vain = |look: &str, deletes: bool| {
         let mut run = Run::new(OVERLAP);
         if deletes {

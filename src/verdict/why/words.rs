@@ -192,10 +192,10 @@ pub(crate) fn wait_for_each_other(case: &Case<'_>, circle: &[(usize, usize)]) ->
 }
 
 /// An actor waits for a notification of a path, but set its watch too late or not at all, or no client is left that
-/// could change the path. `gone`: the command that deleted the node before.
-pub(crate) fn never_notified(case: &Case<'_>, asked: usize, path: &str, gone: Option<usize>) -> Text {
+/// could change the path. `deletion`: the command that deleted the node before.
+pub(crate) fn never_notified(case: &Case<'_>, asked: usize, path: &str, deletion: Option<usize>) -> Text {
     let (who, look) = (case.sender_name(asked), case.command(asked));
-    match gone {
+    match deletion {
         Some(sent) => {
             let (other, deletion) = (case.sender_name(sent), case.command(sent));
             Text::new(

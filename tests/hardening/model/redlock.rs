@@ -142,8 +142,15 @@ async fn redlock_comes_to_what_a_model_of_five_servers_says() {
         assert!(found.complete && found.cut == 0, "{which}");
         assert_eq!((found.orders(), found.violations), (orders, violations), "{which}");
         assert_eq!(violations > 0, majority < 3, "{which}");
-        println!("{which}: {orders} orders, {} and {} transitions", found.transitions, model.transitions);
-        assert!(found.transitions * 10 <= model.transitions * 12, "{which}: {}", found.transitions);
+        println!(
+            "{which}: {orders} orders, {} and {} transitions",
+            found.space.transitions, model.transitions
+        );
+        assert!(
+            found.space.transitions * 10 <= model.transitions * 12,
+            "{which}: {}",
+            found.space.transitions
+        );
     }
 }
 
@@ -236,6 +243,6 @@ async fn what_a_program_has_read_and_will_not_read_again_makes_no_more_states() 
     let found = found.unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert!(found.complete);
     assert_eq!((found.orders(), found.cut, found.violations), (orders, orders, 0));
-    println!("{orders} orders, {} and {} transitions", found.transitions, model.transitions);
-    assert!(found.transitions * 10 <= model.transitions * 12, "{}", found.transitions);
+    println!("{orders} orders, {} and {} transitions", found.space.transitions, model.transitions);
+    assert!(found.space.transitions * 10 <= model.transitions * 12, "{}", found.space.transitions);
 }

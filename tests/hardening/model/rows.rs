@@ -201,9 +201,12 @@ async fn the_states_of_a_small_search_can_be_walked_through() {
     let bounds = |symmetry, graph| Bounds { symmetry, graph, ..Bounds::default() };
     let apart = explored(&text, bounds(false, false)).await.expect("explored");
     let found = explored(&text, bounds(true, true)).await.expect("explored");
-    let graph = found.graph.expect("it is small");
-    assert_eq!(graph.states.len() as u64, apart.states);
-    assert_eq!(graph.states.iter().map(|state| state.steps.len() as u64).sum::<u64>(), apart.transitions);
+    let graph = found.space.graph.expect("it is small");
+    assert_eq!(graph.states.len() as u64, apart.space.states);
+    assert_eq!(
+        graph.states.iter().map(|state| state.steps.len() as u64).sum::<u64>(),
+        apart.space.transitions
+    );
     let ends = |broken| {
         graph
             .states
@@ -231,7 +234,7 @@ async fn the_states_of_a_small_search_can_be_walked_through() {
     let three = "- a: { redis: INCR n }\n- b: { redis: INCR n }\n- c: { redis: INCR n }";
     let text = lesson(&[three, three, three, three], &["value('n') == 'x'"]);
     let found = explored(&text, bounds(true, true)).await.expect("explored");
-    assert!(found.states <= 60 && found.graph.is_none(), "{} states", found.states);
+    assert!(found.space.states <= 60 && found.space.graph.is_none(), "{} states", found.space.states);
 }
 
 /// A server's clock does not go back with an order: `TIME` returns the order's time, in a transaction the time of its
@@ -546,7 +549,7 @@ async fn what_was_done_to_a_key_is_not_forgotten_while_it_matters() {
         for prune in [true, false] {
             let found = explored(&text, Bounds { prune, ..Bounds::default() }).await;
             let found = found.unwrap_or_else(|error| panic!("{error}\n{text}"));
-            assert!(found.complete && (found.states > 0) == prune, "{text}");
+            assert!(found.complete && (found.space.states > 0) == prune, "{text}");
             each.push((found.orders(), found.violations));
         }
         assert!(each[1].1 < each[1].0, "{text}");

@@ -7,12 +7,13 @@ use crate::{
     log::{ActorId, EventKind},
     text::{Lang, Text, Words},
     ui::{
-        chart::{Broken, OverlapSpan},
-        theme::{glyphs, text, time},
-        view::{banner, scene::Oversold},
+        chart::{Broken, OverlapSpan, sequence::Sequence},
+        keys::map::KeyMap,
+        theme::{Theme, glyphs, time},
+        view::{Context, Scene, banner, scene::Oversold, verdict},
         words,
     },
-    verdict::{Outcome, Verdict},
+    verdict::Verdict,
     world::{Holding, Overlap, World},
 };
 
@@ -153,37 +154,22 @@ fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
     about
 }
 
-/// The failure of a run in sentences: what was broken, and who held a lock together.
-pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<&Text>) -> Option<Text> {
-    let together = source.world.holding.overlaps_by_group().into_iter().take(banner::GROUPS).map(|overlap| {
-        Text::from_fn(|lang| {
-            let who = names(source, &overlap.holders, lang);
-            let lock = &*source.log.lock_in_words(&overlap.lock, lang);
-            let (from, to) = (time::moment(overlap.from), overlap.apart.map(time::moment));
-            words::held_together(&who, lock, (&from, to.as_deref()), lang)
-        })
-    });
-    if verdict.outcome == Outcome::Prevented {
-        let mut told: Vec<Text> = together.collect();
-        let harmless = Text::from_fn(|lang| words::HARMLESS.get(lang).to_owned());
-        return (!told.is_empty()).then(|| {
-            told.push(harmless);
-            Text::join(&told, " ", "")
-        });
-    }
-    if verdict.outcome != Outcome::Shown {
-        return None;
-    }
-    let says = |broken: &Broken| match source.log.events().get(broken.event()).map(|event| &event.kind) {
-        Some(EventKind::Breached { says, .. }) => Some(says.clone()),
-        _ => None,
+/// What went wrong, in the sentences of the screen. A name stays with the glyph of its client.
+pub(crate) fn sentences(source: &Source<'_>, verdict: &Verdict) -> Option<Text> {
+    let (keys, theme, sequence) = (KeyMap::default(), Theme::default(), Sequence::default());
+    let of = |lang, mark| {
+        let context = Context { keys: &keys, theme, lang };
+        let scene = Scene::still(source.log, source.world, (source.chart, &sequence), context);
+        let sentences = verdict::sentences(&scene, verdict).join(mark);
+        source
+            .chart
+            .lanes
+            .iter()
+            .map(|lane| glyphs::client(lane.client))
+            .fold(sentences, |sentences, glyph| {
+                sentences.replace(&format!("{glyph} "), &format!("{glyph}\u{a0}"))
+            })
     };
-    let broken = source.chart.first_breaches().filter_map(says);
-    let oversold = source.chart.oversold.as_ref().and(invariant).cloned();
-    let claimed = || {
-        let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref())?;
-        Some(Text::from_fn(|lang| text::clean(says.get(lang)).into_owned()))
-    };
-    let told: Vec<Text> = broken.chain(oversold).chain(together).collect();
-    if told.is_empty() { claimed() } else { Some(Text::join(&told, " ", "")) }
+    let text = Text { en: of(Lang::En, " "), zh: of(Lang::Zh, "") };
+    (!text.en.is_empty()).then_some(text)
 }

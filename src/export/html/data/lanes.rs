@@ -107,23 +107,23 @@ fn band(source: &Source<'_>, band: &Band) -> Value {
     value
 }
 
-/// Everybody who competes for the lock, drawn as dots: `beside`, those outside the crowd, each with its client and the
-/// event since which it does; then the members. `told` and `held` have the events in which a dot was notified, or held
+/// Everybody who competes for the lock, drawn as dots: `outside`, those outside the crowd, each with its client and the
+/// event since which it does; then the members. `notified` and `held` have the events in which a dot was notified, or held
 /// a lock.
 fn dots(source: &Source<'_>, band: &Band, value: &mut Value) {
     let id = |n: usize| ActorId(u32::try_from(n).unwrap_or(u32::MAX));
     let outside = source.chart.lanes.iter().enumerate().filter(|(_, lane)| lane.band.is_none());
-    let beside: Vec<(ActorId, usize, usize)> = outside
+    let outside: Vec<(ActorId, usize, usize)> = outside
         .filter_map(|(n, lane)| {
             let wanted = lane.bars.iter().find(|bar| matches!(bar.kind, BarKind::Belief(_)))?;
             Some((id(n), lane.client, wanted.from.1))
         })
         .collect();
     let dot = |actor: ActorId| {
-        let member = band.members.binary_search(&actor).ok().map(|member| beside.len() + member);
-        member.or_else(|| beside.iter().position(|(known, ..)| *known == actor))
+        let member = band.members.binary_search(&actor).ok().map(|member| outside.len() + member);
+        member.or_else(|| outside.iter().position(|(known, ..)| *known == actor))
     };
-    let told = source.log.events().iter().enumerate().filter_map(|(n, event)| match event.kind {
+    let notified = source.log.events().iter().enumerate().filter_map(|(n, event)| match event.kind {
         EventKind::Notified { actor, .. } => Some((n, dot(actor)?)),
         _ => None,
     });
@@ -131,9 +131,9 @@ fn dots(source: &Source<'_>, band: &Band, value: &mut Value) {
         let bars = lane.bars.iter().filter(|bar| bar.kind.holds());
         bars.filter_map(move |bar| Some((bar.from.1, bar.to.map(|to| to.1), dot(id(n))?)))
     });
-    value["told"] = json!(told.collect::<Vec<_>>());
+    value["notified"] = json!(notified.collect::<Vec<_>>());
     value["held"] = json!(held.collect::<Vec<_>>());
-    value["beside"] = beside.iter().map(|(_, client, since)| json!([client, since])).collect();
+    value["outside"] = outside.iter().map(|(_, client, since)| json!([client, since])).collect();
 }
 
 /// The sample of members: those that ever held the lock, then the first ones.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     lesson::{
         error::{ALIKE, did_you_mean, nearest},
-        expr::mentions::{joined, split_comparison},
+        expr::mentions::{comparisons, joined},
     },
     text::{Text, both},
 };
@@ -143,8 +143,7 @@ impl Draft<'_> {
         if self.compiler.reads_lost {
             return None;
         }
-        joined(source).into_iter().find_map(|part| {
-            let (left, operator, right) = split_comparison(part)?;
+        comparisons(source).find_map(|(left, operator, right)| {
             let is_lost = ["'Lost'", "\"Lost\""].contains(&right);
             (is_lost && (left == "reply" || self.program.labels.contains(left)) && !self.is_set(left)).then(
                 || {

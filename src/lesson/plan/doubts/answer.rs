@@ -583,8 +583,8 @@ pub(super) fn of_answer(
         (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
         (Answer::Several | Answer::Texts, Literal::Text(text)) if is_code(text) => None,
         (Answer::Object(fields), _) => {
-            let told = ["version", "value"].into_iter().find(|field| fields.contains(field));
-            let field = told.unwrap_or(fields[fields.len() - 1]);
+            let known = ["version", "value"].into_iter().find(|field| fields.contains(field));
+            let field = known.unwrap_or(fields[fields.len() - 1]);
             Some((
                 both!(
                     "`{left}` answers an object, never {right}",

@@ -5,7 +5,7 @@ use super::{
         duration::{parse_millis, parse_signed_millis},
         expr::{
             Mentions,
-            mentions::{joined, split_comparison},
+            mentions::{comparisons, joined, split_comparison},
             tokens::{Kind, tokens},
         },
         has_word,
@@ -82,7 +82,7 @@ const ERRORS: &str = "
 
 /// The error codes that an expression compares `error` with.
 pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
-    joined(source).into_iter().filter_map(|part| match split_comparison(part)? {
+    comparisons(source).filter_map(|compared| match compared {
         ("error", "==" | "!=", right) => match literal(right)? {
             Literal::Text(code) => Some(code),
             _ => None,
@@ -93,8 +93,7 @@ pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
 
 /// The doubt about a program that compares a reply with an error code.
 pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    comparisons(source).find_map(|(left, operator, right)| {
         if left == "error" && matches!(literal(right)?, Literal::Number(_) | Literal::Flag) {
             let text = right.trim_matches(['\'', '"']);
             return Some((
@@ -128,8 +127,7 @@ pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bo
 
 /// The doubt about a comparison with the quoted name of a value that every program has: `look == 'token'`.
 pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Text(name @ ("token" | "self" | "client")) = literal(right)? else { return None };
         Some((
             both!("{right} in quotes is plain text", "加了引号的 {right} 只是普通文字"),

@@ -4,10 +4,7 @@ use super::{
     super::{
         super::{
             error::{Mistake, Path},
-            expr::{
-                Template,
-                mentions::{joined, split_comparison},
-            },
+            expr::{Template, mentions::comparisons},
         },
         PlannedCall, PlannedVerb, Scenario, TakePlan,
         program::Program,
@@ -22,16 +19,15 @@ use crate::{
 
 /// Checks what programs and claims ask of notifications.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    let wrong = |at: &Path, (message, help): Doubt| Mistake::new(at, message).help(help);
     for plan in &scenario.actors {
         for (source, at) in &plan.program.asked {
             let doubt = of_cause(source, scenario, |name| Some((&*plan.program, name.to_owned())));
-            doubt.map_or(Ok(()), |doubt| Err(wrong(at, doubt)))?;
+            Mistake::if_doubted(at, doubt)?;
         }
     }
     scenario.claim_sources().try_for_each(|(source, at)| {
         let taker = |name: &str| scenario.reply(name).map(|(program, label)| (program, label.to_owned()));
-        of_cause(source, scenario, taker).map_or(Ok(()), |doubt| Err(wrong(&at, doubt)))
+        Mistake::if_doubted(&at, of_cause(source, scenario, taker))
     })
 }
 
@@ -46,8 +42,8 @@ fn of_cause<'s>(
     if !only_zookeeper || scenario.is_open() {
         return None;
     }
-    joined(source).into_iter().find_map(|part| {
-        let (left, "==", right) = split_comparison(part)? else { return None };
+    let mut equal = comparisons(source).filter(|(_, operator, _)| *operator == "==");
+    equal.find_map(|(left, _, right)| {
         let Literal::Text(event) = literal(right)? else { return None };
         let (program, label) = taker(left.strip_suffix(".what")?)?;
         let mut named = program.operations().filter(|operation| operation.label == label);

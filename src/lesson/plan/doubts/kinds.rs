@@ -5,7 +5,7 @@ use minijinja::Value;
 
 use super::{
     super::super::expr::{
-        mentions::{joined, split_comparison},
+        mentions::{comparisons, joined, split_comparison},
         tokens::{Kind as Token, tokens},
     },
     Doubt,
@@ -115,8 +115,7 @@ fn length_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Do
 }
 
 fn comparison_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    comparisons(source).find_map(|(left, operator, right)| {
         // A reply may also be an error code, which is a text.
         let is_plain = |side: &str| side.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
         if matches!(operator, "==" | "!=")
@@ -211,8 +210,7 @@ pub(crate) fn held(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<
 
 /// The doubt about a variable that is compared with a literal of another kind than all its values.
 pub(crate) fn held_doubt(source: &str, variable: impl Fn(&str) -> Option<Held>) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    comparisons(source).find_map(|(left, operator, right)| {
         let is = variable(left)?;
         let value = literal(right)?;
         let (kind, help) = match (is, value) {

@@ -37,7 +37,7 @@ use super::{
         error::{Mistake, Path},
         expr::{
             Mentions,
-            mentions::{joined, split_comparison},
+            mentions::{comparisons, joined, split_comparison},
         },
         invariant::{Invariant, Never},
         model::Claim,
@@ -69,13 +69,10 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
                 .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
-        if let Some((at, (message, help))) = asked.find_map(|(source, path)| Some((path, doubt(source)?))) {
-            return Err(Mistake::new(at, message).help(help));
-        }
+        asked.try_for_each(|(source, path)| Mistake::if_doubted(path, doubt(source)))?;
     }
     check_story(scenario)?;
     reach::check(scenario)?;
-    let root = Path::root();
     let variant = scenario.variant();
     let at = scenario.path();
     for (n, claim) in variant.claims.iter().enumerate() {
@@ -96,11 +93,8 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
         }
     }
     check_together(scenario, &at.key("claims"))?;
-    let (invariants, others, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
-        (Some(own), _) => (own, &[][..], at.key("invariants")),
-        (None, Some(shared)) => (shared, all, root.key("invariants")),
-        (None, None) => return Ok(()),
-    };
+    let Some((invariants, at)) = scenario.written_invariants() else { return Ok(()) };
+    let others = if variant.invariants.is_some() { &[][..] } else { all };
     for (n, invariant) in invariants.iter().enumerate() {
         let at = at.index(n).key("never");
         let same = |other: &Invariant| match (&other.never, &invariant.never) {
@@ -123,11 +117,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
 pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
     let mut judged: Vec<(Path, Vec<Option<Doubt>>)> = Vec::new();
     for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
-        let (invariants, at) = match (&scenario.variant().invariants, &scenario.loaded.lesson.invariants) {
-            (Some(own), _) => (own, scenario.path().key("invariants")),
-            (None, Some(shared)) => (shared, Path::root().key("invariants")),
-            (None, None) => continue,
-        };
+        let Some((invariants, at)) = scenario.written_invariants() else { continue };
         for (n, invariant) in invariants.iter().enumerate() {
             let Never::That(source) = &invariant.never else { continue };
             // A parameter may get another value on the command line, and what nobody ever does to a key may be said of
@@ -150,10 +140,7 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
         let doubts: Option<Vec<Doubt>> = doubts.into_iter().collect();
         Some((at, doubts?.pop()?))
     });
-    match never {
-        Some((at, (message, help))) => Err(Mistake::new(&at, message).help(help)),
-        None => Ok(()),
-    }
+    never.map_or(Ok(()), |(at, doubt)| Mistake::if_doubted(&at, Some(doubt)))
 }
 
 /// The mistake of a duplicate in a list.
@@ -269,9 +256,7 @@ fn check_expression(
         scenario.scope.get(&path[0]).is_some()
             || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
     };
-    if let Some((message, help)) = decided(source) {
-        return Err(Mistake::new(at, message).help(help));
-    }
+    Mistake::if_doubted(at, decided(source))?;
     if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
         let message = both!(
             "`{source}` does not depend on anything that happens",
@@ -363,9 +348,7 @@ fn check_comparison(
     let parts = joined(source);
     let counter = parts.iter().find_map(|part| of_counter(part, scenario));
     let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
-    if let Some((message, help)) = counter.or_else(actor) {
-        return Err(Mistake::new(at, message).help(help));
-    }
+    Mistake::if_doubted(at, counter.or_else(actor))?;
     let answer = |name: &str| scenario.reply(name).and_then(|(program, label)| program.answer_of(label));
     let columns = |name: &str| scenario.reply(name).and_then(|(program, label)| program.columns_of(label));
     // An error of MariaDB is a text.
@@ -404,8 +387,7 @@ fn check_comparison(
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
         .or_else(|| {
             // A constant that the lesson gives a name.
-            joined(source).into_iter().find_map(|part| {
-                let (left, operator, right) = split_comparison(part)?;
+            comparisons(source).find_map(|(left, operator, right)| {
                 let number = figure(right, scenario).filter(|_| literal(right).is_none())?;
                 let equal = matches!(operator, "==" | "!=");
                 of_answer(left, answer(left)?, equal, &Literal::Number(number), right)
@@ -430,8 +412,5 @@ fn check_comparison(
                 .or_else(|| subject_doubt(source, subjects))
                 .filter(|_| scenario.loaded.lesson.kata.is_none())
         });
-    match found {
-        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
-        None => Ok(()),
-    }
+    Mistake::if_doubted(at, found)
 }

@@ -97,17 +97,12 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
     let found: Vec<Option<Doubt>> = parts.iter().map(|part| doubt(part)).collect();
     // Beside another condition it may say that the move was made.
     let answered = of_answered(source, scenario).filter(|_| parts.len() == 1);
-    if let Some((message, help)) = parts.iter().find_map(|part| of_nil(part, scenario)).or(answered) {
-        return Err(Mistake::new(at, message).help(help));
-    }
+    Mistake::if_doubted(at, parts.iter().find_map(|part| of_nil(part, scenario)).or(answered))?;
     // Of parts joined by `or`, all have to be doubtful.
     if source.contains(" or ") && found.iter().any(Option::is_none) {
         return Ok(());
     }
-    match found.into_iter().flatten().next() {
-        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
-        None => Ok(()),
-    }
+    Mistake::if_doubted(at, found.into_iter().flatten().next())
 }
 
 /// The value of an expression over the parameters, if it is a whole number.

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        super::expr::{
-            Template,
-            mentions::{joined, split_comparison},
-        },
+        super::expr::{Template, mentions::comparisons},
         PlannedVerb, Program, TakePlan,
     },
     Doubt,
@@ -70,8 +67,7 @@ pub(crate) fn subjects_of(program: &Program, label: &str) -> Option<Vec<String>>
 
 /// The doubt about a number that a script never returns. `numbers` gives those that a name such as `A.take` may be.
 pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeSet<i64>>) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let known = numbers(left)?;
         let most = *known.last()?;
@@ -98,8 +94,7 @@ pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeS
 
 /// The doubt about the subject of a notification that the `take` never takes. `subjects` gives those of a name.
 pub(crate) fn subject_doubt(source: &str, subjects: impl Fn(&str) -> Option<Vec<String>>) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Text(text) = literal(right)? else { return None };
         let known = subjects(left.strip_suffix(".about")?)?;
         if known.iter().any(|known| stands_for(known, text)) {

@@ -9,7 +9,7 @@ use crate::{
     lesson::{
         expr::{
             Mentions, Template,
-            mentions::{joined, split_comparison},
+            mentions::{comparisons, joined, split_comparison},
         },
         has_word,
     },
@@ -55,8 +55,7 @@ const EXPIRES: &str = "
 /// The doubt about the time that a key has left to live, if no command gives it an expiry.
 pub(super) fn of_expiry(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let is_redis = scenario.lab().parts().iter().any(|part| part.product() == Product::Redis);
-    let (left, key) = joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    let (left, key) = comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let is_left = matches!(operator, ">" | ">=" | "==") && number >= 0;
         let asks = left.starts_with("pttl(") && left.ends_with(')') && left.matches('(').count() == 1;

@@ -153,7 +153,7 @@ impl State {
     }
 
     /// Forgets the lost replies of actors that make moves which the story does not name.
-    pub(super) fn move_freely(&mut self, scenario: &Scenario, actors: &[ActorId]) {
+    pub(super) fn forget_lost_of(&mut self, scenario: &Scenario, actors: &[ActorId]) {
         for actor in actors {
             let own = format!("{}.", scenario.actor(*actor).actor.name);
             self.lost.retain(|name| !name.starts_with(&own));

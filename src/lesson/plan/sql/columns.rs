@@ -46,9 +46,7 @@ pub(crate) fn check_columns(scenario: &Scenario) -> Result<(), Mistake> {
             }
             _ => scopes::of_definition(text, &statements),
         };
-        if let Some((message, help)) = found {
-            return Err(Mistake::new(path, message).help(help));
-        }
+        Mistake::if_doubted(path, found)?;
     }
     Ok(())
 }

@@ -95,9 +95,7 @@ pub(super) fn check_definitions(sent: &[Sent]) -> Result<(), Mistake> {
         } else {
             of_definition(&created)
         };
-        if let Some((message, help)) = wrong.filter(|_| !statement.copes) {
-            return Err(Mistake::new(&statement.path, message).help(help));
-        }
+        Mistake::if_doubted(&statement.path, wrong.filter(|_| !statement.copes))?;
     }
     Ok(())
 }

@@ -60,10 +60,7 @@ const RESERVED: &str = "
 
 /// Checks the syntax of every statement.
 pub(crate) fn check_grammar(scenario: &Scenario) -> Result<(), Mistake> {
-    tables::statements(scenario).iter().try_for_each(|(text, path)| match doubt(text) {
-        Some((message, help)) => Err(Mistake::new(path, message).help(help)),
-        None => Ok(()),
-    })
+    tables::statements(scenario).iter().try_for_each(|(text, path)| Mistake::if_doubted(path, doubt(text)))
 }
 
 /// A reserved word that `CREATE TABLE` uses as the name of the table or of a column.

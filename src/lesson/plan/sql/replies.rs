@@ -15,10 +15,7 @@ use super::{
     tables,
 };
 use crate::{
-    lesson::{
-        expr::mentions::{joined, split_comparison},
-        has_word,
-    },
+    lesson::{expr::mentions::comparisons, has_word},
     text::{Text, both},
 };
 
@@ -77,8 +74,7 @@ pub(crate) fn reply_doubt(
                 both!("where there is no row: `{name}|length == 0`", "没有这一行时请写 `{name}|length == 0`"),
             ));
         }
-        let compared = joined(source).into_iter().filter_map(split_comparison);
-        let (_, operator, right) = compared.into_iter().find(|(left, ..)| *left == whole)?;
+        let (_, operator, right) = comparisons(source).find(|(left, ..)| *left == whole)?;
         of_compared((&whole, operator, right), kind_of(select, column, table)?)
     })
 }
@@ -89,7 +85,7 @@ pub(crate) fn count_doubt(
     statement: impl Fn(&str) -> Option<String>,
     scenario: &Scenario,
 ) -> Option<Doubt> {
-    joined(source).into_iter().filter_map(split_comparison).find_map(|(left, operator, right)| {
+    comparisons(source).find_map(|(left, operator, right)| {
         let writes = |text: &String| {
             tables::words(text)
                 .next()

@@ -38,10 +38,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     check_definitions(&sent)?;
     let known = defined(&sent);
     for statement in &sent {
-        if let Ok(Some(read)) = read(&statement.text)
-            && let Some((message, help)) = of_comparison(&read, &known)
-        {
-            return Err(Mistake::new(&statement.path, message).help(help));
+        if let Ok(Some(read)) = read(&statement.text) {
+            Mistake::if_doubted(&statement.path, of_comparison(&read, &known))?;
         }
     }
     for statement in sent.iter().filter(|statement| !statement.copes) {
@@ -53,7 +51,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             let [column] = &targets(&assignment.target)[..] else { continue };
             let place = table.columns.iter().position(|known| known.name == *column);
             let found = place.and_then(|place| of_given((&name, table), place, &given(&assignment.value)));
-            found.map_or(Ok(()), |(message, help)| Err(Mistake::new(&statement.path, message).help(help)))?;
+            Mistake::if_doubted(&statement.path, found)?;
         }
     }
     let mut there = BTreeSet::new();
@@ -74,10 +72,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if insert.ignore {
             continue;
         }
-        let wrong = |(message, help): Doubt| Mistake::new(&statement.path, message).help(help);
-        let mut rows = rows(&insert, table).map_err(wrong)?;
+        let mut rows = rows(&insert, table)
+            .map_err(|(message, help)| Mistake::new(&statement.path, message).help(help))?;
         for (columns, row) in &rows {
-            of_row((&name, table), columns, row).map_or(Ok(()), |found| Err(wrong(found)))?;
+            Mistake::if_doubted(&statement.path, of_row((&name, table), columns, row))?;
         }
         // The order of programs is not known, and a row may be deleted or replaced, so duplicates are checked in the
         // setup only.
@@ -87,7 +85,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                     table.number(row, next.entry(name.clone()).or_insert(1));
                 }
                 let row = &*row;
-                of_key((&name, table), row, &mut there).map_or(Ok(()), |found| Err(wrong(found)))?;
+                Mistake::if_doubted(&statement.path, of_key((&name, table), row, &mut there))?;
             }
         }
         // The same holds if a row of the setup stays, whatever the programs do.
@@ -98,7 +96,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             && !sent.iter().any(|other| !other.in_setup && may_remove(other, &name, table))
         {
             for row in &rows {
-                of_key((&name, table), row, &mut there.clone()).map_or(Ok(()), |found| Err(wrong(found)))?;
+                Mistake::if_doubted(&statement.path, of_key((&name, table), row, &mut there.clone()))?;
             }
         }
     }

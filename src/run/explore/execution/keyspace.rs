@@ -168,9 +168,9 @@ impl Keyspace {
             }
             Some(now) => {
                 let stays = |entry: &&Arc<Entry>| self.get(&entry.key).is_some_and(|wanted| wanted.lives(at));
-                let mut gone = now.entries.iter().filter(|entry| !stays(entry)).peekable();
-                if gone.peek().is_some() {
-                    let keys = gone.map(|entry| entry.key.as_slice());
+                let mut deleted = now.entries.iter().filter(|entry| !stays(entry)).peekable();
+                if deleted.peek().is_some() {
+                    let keys = deleted.map(|entry| entry.key.as_slice());
                     connection.push(std::iter::once(b"DEL".as_slice()).chain(keys));
                     commands += 1;
                 }

@@ -118,7 +118,7 @@ impl InProcess {
                 Observed::Redis(keyspace) => keyspace.keys.get(key).map(|key| &key.value),
                 _ => None,
             });
-            history.described(key, held, self.past.told)
+            history.described(key, held, self.past.reported)
         });
         Ok(described.collect())
     }

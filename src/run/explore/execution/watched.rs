@@ -135,15 +135,15 @@ impl Reads {
 pub(crate) struct PastKeys {
     pub(crate) keys: Vec<String>,
     /// Whether keys are created only by commands that contain their value and whose replies arrive.
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
 }
 
 impl PastKeys {
     pub(crate) fn of(watches: &[WatchedInvariant], scenario: &Scenario, rules: &Rules) -> Self {
         let reads = watches.iter().flat_map(|watch| &watch.reads);
         let keys: BTreeSet<&String> = reads.flat_map(|reads| &reads.past).collect();
-        let told = !rules.need_restorable_servers() && all_created_keys_are_reported(scenario);
-        Self { keys: keys.into_iter().cloned().collect(), told }
+        let reported = !rules.need_restorable_servers() && all_created_keys_are_reported(scenario);
+        Self { keys: keys.into_iter().cloned().collect(), reported }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::run::explore::{
     ExploreError,
     explorer::{Pick, Stuck},
     recurrence::Recurrence,
-    search::{Found, Seen, Unavoidable},
+    search::{Found, SearchedSpace, Seen, Unavoidable},
 };
 use crate::run::race::Outcome;
 
@@ -45,9 +45,12 @@ impl Graph {
         let orders = self.orders(&sorted);
         let mut found = Found {
             tried: self.ends.len() as u64,
-            states: self.starts.len() as u64 - 1,
-            transitions: self.edges.len() as u64,
-            states_left: (self.states.len() + 1 - self.starts.len()) as u64,
+            space: SearchedSpace {
+                states: self.starts.len() as u64 - 1,
+                transitions: self.edges.len() as u64,
+                states_left: (self.states.len() + 1 - self.starts.len()) as u64,
+                ..SearchedSpace::default()
+            },
             ..Found::default()
         };
         let mut of_outcomes = vec![0_u128; self.outcomes.len()];

@@ -283,9 +283,9 @@ impl Sequence {
 
     /// Adds a row for a broken invariant, unless a row for too many holders or the breach before already shows it.
     fn breach(&mut self, index: usize, evidence: &[usize]) {
-        let told = proves_overlap(&self.state.holding, evidence)
+        let is_shown = proves_overlap(&self.state.holding, evidence)
             || self.rows.last().is_some_and(|row| matches!(row.kind, RowKind::Breach));
-        if !told {
+        if !is_shown {
             self.rows.push(Row::new(RowKind::Breach, index));
         }
     }

@@ -73,13 +73,13 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
         Some(_) => words::ONE_RESTART,
     };
     let prune = match explored {
-        Some(found) if found.states > 0 => words::MET,
+        Some(found) if found.space.states > 0 => words::MET,
         _ if prune => words::PRUNED,
         _ => words::NOT_PRUNED,
     };
     let within = words::WITHIN.with(lang, &[&moves, fault.get(lang), prune.get(lang)]);
     summary.say(&within, Role::Chrome);
-    let one_by_one = explored.map_or(&exploration.progress.one_by_one, |explored| &explored.one_by_one);
+    let one_by_one = explored.map_or(&exploration.progress.one_by_one, |explored| &explored.space.one_by_one);
     if let Some(why) = one_by_one {
         summary.say(why.get(lang), Role::Chrome);
     }
@@ -120,9 +120,8 @@ fn progress(exploration: &Exploration, summary: &mut Summary<'_>) {
     let (tried, pruned) =
         explored.map_or((progress.tried, progress.pruned), |found| (found.tried, found.pruned));
     let count = match explored {
-        Some(found) if found.states > 0 => {
-            words::ORDERS_BY_STATES.with(lang, &[&grouped(found.orders()), &grouped(found.states.into())])
-        }
+        Some(found) if found.space.states > 0 => words::ORDERS_BY_STATES
+            .with(lang, &[&grouped(found.orders()), &grouped(found.space.states.into())]),
         None if progress.orders > 0 => {
             words::ORDERS_SO_FAR.with(lang, &[&grouped(progress.orders), &grouped(progress.states.into())])
         }
@@ -132,7 +131,7 @@ fn progress(exploration: &Exploration, summary: &mut Summary<'_>) {
     let pace = match explored {
         Some(found) => {
             let spent = found.searching;
-            let steps = if found.states > 0 { found.transitions } else { found.tried };
+            let steps = if found.space.states > 0 { found.space.transitions } else { found.tried };
             let rate = time::rate(Some(steps as f64 / spent.as_secs_f64().max(0.001)));
             Some(words::RATE_AND_TIME.with(lang, &[&rate, &time::said(&time::stretch(spent), lang)]))
         }

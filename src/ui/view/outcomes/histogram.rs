@@ -180,7 +180,7 @@ mod tests {
     };
 
     #[test]
-    fn what_was_broken_is_told_in_the_lessons_words() {
+    fn what_was_broken_is_said_in_the_lessons_words() {
         let invariant =
             |name: &str, en: &str, zh: &str| Invariant { name: name.into(), says: Text::new(en, zh) };
         let wording = Wording {

@@ -20,7 +20,7 @@ pub(super) fn draw(view: &OutcomesView<'_>, graph: &StateGraph, walk: &Walk, are
     let width = area.width.saturating_sub(4).into();
     let mut contents = contents(view, state, width);
     let counted = view.outcomes.exploration().and_then(|exploration| exploration.found.as_ref());
-    let counted = counted.map_or(0, |found| found.explored.states);
+    let counted = counted.map_or(0, |found| found.explored.space.states);
     if counted != graph.states.len() as u64 {
         let words = words::TOLD_APART.with(lang, &[&count, &counted.to_string()]);
         contents.push(Line::default());
