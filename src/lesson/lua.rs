@@ -289,9 +289,9 @@ impl<'s> Reader<'s> {
             "while" => {
                 self.next()?;
                 self.value()?;
-                self.enclosed("do")
+                self.loop_body()
             }
-            "do" => self.enclosed("do"),
+            "do" => self.loop_body(),
             "repeat" => {
                 self.next()?;
                 let outside = self.locals.len();
@@ -315,7 +315,7 @@ impl<'s> Reader<'s> {
                 let outside = self.locals.len();
                 self.forget(&names);
                 self.locals.extend(names);
-                let done = self.enclosed("do");
+                let done = self.loop_body();
                 self.locals.truncate(outside);
                 done
             }
@@ -343,8 +343,8 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn enclosed(&mut self, begin: &str) -> Done {
-        self.expect(begin)?;
+    fn loop_body(&mut self) -> Done {
+        self.expect("do")?;
         self.block()?;
         self.expect("end")
     }

@@ -79,7 +79,7 @@ impl Mentions {
 }
 
 /// The attribute that an expression reads of a call with this key alone: `hash` of `value('stock').hash`.
-pub(crate) fn attribute_of<'s>(source: &'s str, function: &str, key: &str) -> Option<&'s str> {
+pub(crate) fn attribute_of<'s>(source: &'s str, key: &str) -> Option<&'s str> {
     tokens(source).ok()?.windows(6).find_map(|six| match six {
         [
             (Kind::Name, name),
@@ -88,7 +88,7 @@ pub(crate) fn attribute_of<'s>(source: &'s str, function: &str, key: &str) -> Op
             (Kind::Sign, ")"),
             (Kind::Sign, "."),
             (Kind::Name, attribute),
-        ] if *name == function && text(word).as_deref() == Some(key) => Some(*attribute),
+        ] if *name == "value" && text(word).as_deref() == Some(key) => Some(*attribute),
         _ => None,
     })
 }
@@ -235,9 +235,9 @@ mod tests {
     #[test]
     fn an_attribute_is_that_of_the_call_of_this_function() {
         let source = "owner('good/1').name == 'A' and value('good/1').stock == 1";
-        assert_eq!(attribute_of(source, "value", "good/1"), Some("stock"));
-        assert_eq!(attribute_of("owner('good/1').name == 'A'", "value", "good/1"), None);
-        assert_eq!(attribute_of("value('good/1') == 'a'", "value", "good/1"), None);
+        assert_eq!(attribute_of(source, "good/1"), Some("stock"));
+        assert_eq!(attribute_of("owner('good/1').name == 'A'", "good/1"), None);
+        assert_eq!(attribute_of("value('good/1') == 'a'", "good/1"), None);
     }
 
     #[test]

@@ -574,7 +574,7 @@ pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
                 both!("write `value('{key}').{name}`", "请写 `value('{key}').{name}`"),
             ));
         }
-        let field = attribute_of(source, "value", &key)?;
+        let field = attribute_of(source, &key)?;
         let open = found.keys().any(|known| known.contains(ANY) && stands_for(known, &key));
         (field != name && TYPES.iter().any(|(other, ..)| *other == field) && !open).then(|| {
             let right = if known == 0 { format!("value('{key}')") } else { format!("value('{key}').{name}") };

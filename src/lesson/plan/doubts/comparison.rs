@@ -256,6 +256,14 @@ fn of_form(source: &str) -> Option<Doubt> {
     None
 }
 
+/// The doubt about a number that is compared with a text, in which it stands in quotes.
+pub(crate) fn unquoted(left: &str, operator: &str, text: &str, right: &str) -> Doubt {
+    (
+        both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+        both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+    )
+}
+
 /// The doubt about a number that is compared with a text.
 fn of_quoted(
     left: &str,
@@ -274,10 +282,7 @@ fn of_quoted(
             "" if !text.is_empty() => "0",
             number => number,
         };
-        return Some((
-            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("without quotes: `{left} {operator} {number}`", "去掉引号：`{left} {operator} {number}`"),
-        ));
+        return Some(unquoted(left, operator, number, right));
     }
     if !matches!(operator, "==" | "!=") && text.parse::<i64>().is_ok() {
         return Some((
@@ -320,15 +325,20 @@ fn of_item(
         && left.contains('-')
         && matches!(operator, "<" | "<=" | ">" | ">=")
     {
-        return Some((
-            both!(
-                "`now` counts in milliseconds: {number} are hardly meant",
-                "`now` 以毫秒计，{number} 毫秒多半不是本意"
-            ),
-            both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
-        ));
+        return Some(of_millis("now", (left, operator, *number)));
     }
     None
+}
+
+/// The doubt about so few milliseconds that seconds are probably meant.
+fn of_millis(time: &str, (left, operator, number): (&str, &str, i64)) -> Doubt {
+    (
+        both!(
+            "`{time}` counts in milliseconds: {number} are hardly meant",
+            "`{time}` 以毫秒计，{number} 毫秒多半不是本意"
+        ),
+        both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
+    )
 }
 
 /// `A.note|suffix` from `(A.note|suffix)`.
@@ -372,7 +382,7 @@ fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
 }
 
 /// Doubts a count that is compared with something other than a number.
-fn of_number(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Doubt {
+pub(super) fn of_number(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Doubt {
     let number = match value {
         Literal::Text(text) => parse_signed_millis(text).unwrap_or(1),
         _ => 1,
@@ -477,13 +487,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
         Literal::Number(number @ 1..100)
             if matches!(function, "at" | "waited") && !matches!(operator, "<" | "<=") =>
         {
-            Some((
-                both!(
-                    "`{left}` counts in milliseconds: {number} are hardly meant",
-                    "`{left}` 以毫秒计，{number} 毫秒多半不是本意"
-                ),
-                both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
-            ))
+            Some(of_millis(left, (left, operator, number)))
         }
         Literal::Number(number) if counts => never_or_always(operator, number).then(|| of_less(left)),
         Literal::Text(_) | Literal::Flag if counts || function == "pttl" => {
@@ -500,13 +504,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
             };
             Some(of_whole_list(left, right, item))
         }
-        Literal::Number(_) if function == "value" => Some((
-            both!(
-                "`{left}` is a text or `none`, never the number {right}",
-                "`{left}` 是文字或 `none`，不会是数字 {right}"
-            ),
-            both!("write `{left}|int {operator} {right}`", "请写 `{left}|int {operator} {right}`"),
-        )),
+        Literal::Number(number) if function == "value" => Some(of_content(left, operator, number)),
         Literal::Text(_) if YES_OR_NO.contains(&function) => Some((
             both!("`{left}` is `true` or `false`, never a text", "`{left}` 是 `true` 或 `false`，不会是文字"),
             both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
@@ -568,10 +566,7 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
         ));
     }
     if plain && left.ends_with(".notified") && !matches!(value, Literal::Number(_)) {
-        return Some((
-            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-        ));
+        return Some(of_number(left, "==", &Literal::Flag, right));
     }
     if plain
         && left.rsplit_once('.').is_some_and(|(_, field)| field == "what")
@@ -631,15 +626,20 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
                 "成员是 `{left}[0]`，分数是 `{left}[1]`"
             ),
         )),
-        Literal::Number(number) if field.starts_with(['.', '[']) => Some((
-            both!(
-                "`{left}` is a text or `none`, never the number {number}",
-                "`{left}` 是文字或 `none`，不会是数字 {number}"
-            ),
-            both!("write `{left}|int {operator} {number}`", "请写 `{left}|int {operator} {number}`"),
-        )),
+        Literal::Number(number) if field.starts_with(['.', '[']) => Some(of_content(left, operator, *number)),
         _ => None,
     }
+}
+
+/// The doubt about what a key holds that is compared with a number.
+fn of_content(left: &str, operator: &str, number: i64) -> Doubt {
+    (
+        both!(
+            "`{left}` is a text or `none`, never the number {number}",
+            "`{left}` 是文字或 `none`，不会是数字 {number}"
+        ),
+        both!("write `{left}|int {operator} {number}`", "请写 `{left}|int {operator} {number}`"),
+    )
 }
 
 /// The events that ZooKeeper's clients are notified of.
@@ -669,7 +669,7 @@ fn is_length(source: &str) -> bool {
 }
 
 /// The doubt about a count that is compared with something below 0.
-fn of_less(left: &str) -> Doubt {
+pub(super) fn of_less(left: &str) -> Doubt {
     (
         both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
         both!("such as `{left} == 1`", "例如 `{left} == 1`"),

@@ -3,7 +3,7 @@
 use super::{
     super::{
         super::{
-            error::{Mistake, Path},
+            error::Mistake,
             expr::{Template, mentions::comparisons},
         },
         PlannedCall, PlannedVerb, Scenario, TakePlan,

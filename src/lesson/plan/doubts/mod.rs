@@ -25,7 +25,7 @@ pub(crate) use self::{
     answer::{Answer, field_doubt},
     comparison::{
         Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
-        unnumbered_doubt,
+        unnumbered_doubt, unquoted,
     },
     contradiction::required,
     kinds::{Held, Kind, count_doubt, held, held_doubt, kind_doubt},

@@ -16,7 +16,7 @@ use super::{
         PlannedVerb, Scenario,
     },
     Doubt,
-    comparison::{EVENTS, Literal, literal, never_or_always},
+    comparison::{EVENTS, Literal, literal, never_or_always, of_less, of_number, unquoted},
     items::is_word,
     owners::never_owned,
 };
@@ -33,7 +33,7 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
     let may_be_row = |key: &str| lab.has(Product::Mariadb) && (key.contains('/') || !of_redis);
     let keys = Mentions::of(source).keys_of("value");
     for (key, _) in keys.into_iter().filter(|(key, _)| !may_be_row(key)) {
-        let asked = attribute_of(source, "value", &key);
+        let asked = attribute_of(source, &key);
         let Some(field) = asked.filter(|field| !(of_redis && kinds.contains(field))) else { continue };
         let message = both!("`value('{key}')` has no `.{field}`", "`value('{key}')` 没有 `.{field}`");
         let help = if of_redis {
@@ -144,18 +144,11 @@ pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
         return None;
     }
     match literal(right) {
-        Some(Literal::Text(text)) => {
-            let help = if text.parse::<i64>().is_ok() {
-                both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`")
-            } else {
-                both!("such as `{left} == 1`", "例如 `{left} == 1`")
-            };
-            Some((both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"), help))
+        Some(Literal::Text(text)) if text.parse::<i64>().is_ok() => {
+            Some(unquoted(left, operator, text, right))
         }
-        Some(Literal::Number(number)) if never_or_always(operator, number) => Some((
-            both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-        )),
+        Some(Literal::Text(_)) => Some(of_number(left, "==", &Literal::Flag, right)),
+        Some(Literal::Number(number)) if never_or_always(operator, number) => Some(of_less(left)),
         None if matches!(operator, "==" | "!=") && right.contains('.') && right.parse::<f64>().is_ok() => {
             Some((
                 both!("`{left}` is a whole number, and never {right}", "`{left}` 是整数，不会是 {right}"),

@@ -240,7 +240,7 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
                 ),
             ));
         }
-        let asked = attribute_of(source, "value", &key);
+        let asked = attribute_of(source, &key);
         if let Some(column) = asked.filter(|asked| !columns.contains(&asked.to_ascii_lowercase())) {
             let message = both!("`{table}` has no column `{column}`", "`{table}` 没有列 `{column}`");
             let all = columns.join(", ");

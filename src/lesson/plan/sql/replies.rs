@@ -8,7 +8,10 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::{Scenario, doubts::Doubt},
+    super::{
+        Scenario,
+        doubts::{Doubt, unquoted},
+    },
     definitions::{Kind, Table, defined},
     rows::row_doubt,
     statement::{FILLED, equals, last_of, read},
@@ -239,10 +242,7 @@ fn kind_of(select: &Select, column: &str, table: Option<&Table>) -> Option<Kind>
 pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kind) -> Option<Doubt> {
     let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
     match (kind, quoted) {
-        (Kind::Figure(..), Some(text)) => Some((
-            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
-        )),
+        (Kind::Figure(..), Some(text)) => Some(unquoted(left, operator, text, right)),
         (Kind::Text(_), None) if right.parse::<i64>().is_ok() => Some((
             both!("`{left}` is a text, and never the number {right}", "`{left}` 是文字，不会是数字 {right}"),
             both!("in quotes: `{left} {operator} '{right}'`", "加上引号：`{left} {operator} '{right}'`"),
