@@ -42,6 +42,13 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("A.set.version == 1", "A.set.version == 0", "- A.set.version == 0", "is the version after the change, 1 or more: a new znode has ", "是修改之后的版本，至少是 1：刚创建的 znode 才是 0"),
     ]),
     (ELECT, &[
+        ("exists -w /el/${ahead}", "exists -w ${ahead}", "- watch:", "`ahead` is a znode's name, and a path belongs here", "`ahead` 是 znode 的名字，这里要写路径"),
+        ("exists -w /el/${ahead}", "exists -w /el/${mine}", "from: \"/el/${ahead}\"", "the watch is on `/el/${mine}`", "watch 设在 `/el/${mine}` 上"),
+        ("take: { from: \"/el/${ahead}\"", "take: { from: \"${ahead}\"", "from: \"${ahead}\"", "write `/el/${ahead}`", "请写 `/el/${ahead}`"),
+        ("while: ahead is not none", "while: ahead != ''", "while: ahead", "is never empty", "不会是空文字"),
+        ("let: { ahead: again|before(mine) }", "let: { ahead: list|before(mine) }", "        - let: { ahead: list", "nothing in this repetition changes `list`, `mine`", "循环里没有什么会改变 `list`, `mine`"),
+        ("zk: \"delete ${enter}\" }", "zk: \"delete ${mine}\" }", "- leave:", "`mine` is a znode's name, and a path belongs here", "`mine` 是 znode 的名字，这里要写路径"),
+        ("  - zk: create /epoch 0\n", "  - zk: create -s /epoch 0\n", "create -s /epoch", "`/epoch` itself is never created", "不会创建出 `/epoch` 本身"),
         ("list|before(mine)", "list|before('mine')", "- let: { ahead: list|before('mine') }", "'mine' in quotes is no sequential znode", "加了引号的 'mine' 不是顺序节点的名字"),
         ("while: ahead is not none", "while: ahead is none", "- watch: { zk: \"exists -w /el/${ahead}\" }", "here, as the condition says", "按外层的条件，这里的"),
         ("children('/el') == []", "children('/el') is none", "- children('/el') is none", "is a list, and never", "是列表，不会是"),
@@ -49,6 +56,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("owner('/el/c-0000000000') is none, within: 20s", "owner('/el/c-0') is none, within: 20s", "- await: { that: owner('/el/c-0') is none, within: 20s }", "is no znode: the server appends ten digits to a sequential o", "这个 znode：服务器给顺序节点加上的是十位序号"),
     ]),
     (GUARDRAIL, &[
+        ("by_suffix|first == enter|replace('/lock/', '')", "by_suffix|first == enter", "- list:", "`enter` a whole path: they are never equal", "`enter` 是完整路径：两者永远不相等"),
         ("AND fence < ${stat.czxid}", "AND fence < ${stat}", "- save: { sql: \"UPDATE doc SET body = '${self}', fence = ${stat.czxid} WHERE id = 7 AND fence < ${stat}\" }", "is an object with czxid, mzxid, pzxid, ctime, mtime, version", "是一个对象，字段有 czxid, mzxid, pzxid, ctime, mtime, version, cversi"),
     ]),
     (LIMITER, &[
@@ -84,6 +92,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("cents != 200 and", "cents == 200 and", "- never: value('acc/ann').cents + value('acc/bob').cents == 200 and moves('V.fix') == 0", "is so from the beginning, before anything has happened", "提示：不变式写的是绝不能出现的情况，例如"),
     ]),
     (TURNS, &[
+        ("if: state is none", "if: state == none.value", "- if: state", "`none` is a value without fields", "`none` 没有字段"),
         ("put board ${self}", "put boards ${self}", "then: [open: { etcd: \"put boards ${self}\" }]", "nothing else in this lesson names the key", "在本课里再没出现过：没有谁会读它"),
         ("with: { id: 12, ttl: 20 }", "with: { id: 12, ttl: 20s }", "- grant: { etcd: \"grant ${ttl} ${id}\" }", "is 20000: a duration counts in milliseconds", "是 20000：时长参数以毫秒计"),
     ]),
@@ -99,6 +108,8 @@ const NO_MISTAKES: &[(&str, &[(&str, &str)])] = &[
     (REG, &[("      while: alive\n", "      while: alive == true\n")]),
     (LIMITER, &[("tries: 0, done: false", "tries: 0, most: 8, done: false"), ("tries < 8", "tries < most"), ("At most ${limit} calls", "At most ${limit} calls (key `{limit}:calls`)")]),
     (MAIL, &[("if: read is not none\n      then:", "if: read is none\n      then: [none_read: { wait: 1s }]\n      else:")]),
+    (ELECT, &[("- let: { ahead: again|before(mine) }", "- let: { list: again, ahead: list|before(mine) }")]),
+    (ELECT, &[("- watch: {", "- let: { it: ahead }\n        - watch: {"), ("from: \"/el/${ahead}\"", "from: \"/el/${it}\"")]),
     (ELECT, &[("children('/el') == []", "children('/el') in [[], none]")]),
     (TURNS, &[("waited('B') >= 5000", "waited('B') >= 5000 and A.enter.create_revision > 0")]),
     (CARTS, &[("A.pay == 0 and", "A.pay in [0, none] and")]),

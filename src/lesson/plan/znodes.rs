@@ -25,8 +25,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let (setup, made) = calls(scenario);
     check_setup(&setup)?;
     let created: Vec<String> = setup.iter().chain(&made).flat_map(created_by).collect();
+    // A sequential znode always has digits behind its path.
+    let is_it = |known: &str, path: &str| stands_for(known, path) && known != format!("{path}{ANY}");
     let is_created =
-        |path: &str| path.starts_with("/zookeeper") || created.iter().any(|known| stands_for(known, path));
+        |path: &str| path.starts_with("/zookeeper") || created.iter().any(|known| is_it(known, path));
     for (call, allow, at, path) in setup.iter().chain(&made) {
         let Some(path) = path.clone() else { continue };
         let mut as_parent = setup.iter().chain(&made).filter(|(known, .., own)| {
@@ -50,6 +52,17 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         if allow.iter().any(|code| code == "NoNode") {
             continue;
+        }
+        let numbered = setup.iter().chain(&made).find(|(call, _, _, path)| {
+            call.name() == "create" && call.has_flag("-s") && path.as_deref() == Some(&needed)
+        });
+        if let Some((.., at, _)) = numbered {
+            let message = both!(
+                "with `-s` ten digits follow the path, and `{needed}` itself is never created",
+                "有 `-s` 时路径后面会加上十位序号，不会创建出 `{needed}` 本身"
+            );
+            return Err(Mistake::new(at, message)
+                .help(both!("write `create {needed}` without `-s`", "请去掉 `-s`：`create {needed}`")));
         }
         let message = both!("nobody creates the znode `{needed}`", "没有任何地方创建 znode `{needed}`");
         let known = created.iter().filter(|known| !known.contains(ANY)).map(String::as_str);

@@ -13,6 +13,7 @@ mod replies;
 mod statements;
 mod unlocks;
 mod uses;
+mod variables;
 mod verbs;
 
 use std::{
@@ -90,7 +91,7 @@ struct Draft<'a> {
     /// The channels that the program subscribes to; `None` stands for any channel.
     listens_to: Vec<Option<String>>,
     /// The znodes on which the program leaves a watch.
-    watches: Vec<String>,
+    watches: Vec<Template>,
     /// Whether the steps so far have opened a Redis transaction.
     in_multi: bool,
     /// The comparisons so far, with their paths.
@@ -145,6 +146,8 @@ impl Compiler<'_> {
         draft.check_unlocks();
         draft.check_asked_errors();
         draft.check_compared();
+        draft.check_znodes();
+        draft.check_compared_znodes();
         draft.check_numbered();
         releases::mark(&mut draft.program.instructions, self.counted);
         Ok(draft.program)

@@ -32,6 +32,7 @@ impl Draft<'_> {
             }
             if zookeeper && !redis {
                 self.doubt_other_watch(from, path);
+                self.doubt_other_name(from, path);
             }
             if zookeeper
                 && !redis
@@ -104,7 +105,11 @@ impl Draft<'_> {
     fn doubt_other_watch(&mut self, from: &[Template], path: &Path) {
         let is_told = |about: &String| {
             ["any", "session"].contains(&about.as_str())
-                || self.watches.iter().any(|watch| stands_for(watch, about) || stands_for(about, watch))
+                || self
+                    .watches
+                    .iter()
+                    .map(Template::pattern)
+                    .any(|watch| stands_for(&watch, about) || stands_for(about, &watch))
         };
         let patterns: Vec<String> = from.iter().map(Template::pattern).collect();
         if self.watches.is_empty() || patterns.iter().any(is_told) {
@@ -113,7 +118,7 @@ impl Draft<'_> {
         let shown = |pattern: &str| pattern.replace(ANY, "…");
         let (about, watches) = (
             shown(&patterns[0]),
-            self.watches.iter().map(|watch| shown(watch)).collect::<Vec<_>>().join("`, `"),
+            self.watches.iter().map(|watch| shown(&watch.pattern())).collect::<Vec<_>>().join("`, `"),
         );
         self.doubt(
             path,
@@ -121,6 +126,32 @@ impl Draft<'_> {
             both!(
                 "it leaves watches on `{watches}`: take from there, or from `any`",
                 "它在 `{watches}` 上设了 watch：请从那里取，或者写 `any`"
+            ),
+        );
+    }
+
+    /// Reports a `take` for the znode of one variable, where the only watch is on that of another.
+    fn doubt_other_name(&mut self, from: &[Template], path: &Path) {
+        let [about] = from else { return };
+        let one = |template: &Template| {
+            let [name] = &template.names().into_iter().collect::<Vec<_>>()[..] else { return None };
+            (self.znode_of(name).is_some() && !self.is_alias(name)).then(|| name.clone())
+        };
+        let Some(taken) = one(about) else { return };
+        let watched: Option<Vec<String>> = self.watches.iter().map(one).collect();
+        if !watched.is_some_and(|names| !names.is_empty() && !names.contains(&taken)) {
+            return;
+        }
+        let watch = self.watches[0].to_string();
+        self.doubt(
+            path,
+            both!(
+                "this takes news of `{about}`, and the watch is on `{watch}`",
+                "这里等的是 `{about}` 的通知，而 watch 设在 `{watch}` 上"
+            ),
+            both!(
+                "name one znode in both places; a watch on the znode of another client tells when that is gone",
+                "两处要写同一个 znode；在别的客户端的节点上设 watch，它消失时才会有通知"
             ),
         );
     }

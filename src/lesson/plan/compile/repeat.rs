@@ -104,6 +104,7 @@ impl Draft<'_> {
         let exit = self.here();
         if let Some(expr) = &condition {
             self.doubt_constant_flag(&expr.names(), next + 1..exit, &path.key("while"));
+            self.doubt_same_again(next + 1..exit);
         }
         let asked = condition.as_ref().map(Expr::names);
         self.program.instructions[next] = Instruction::RepeatNext { condition, exit };

@@ -36,7 +36,7 @@ impl Draft<'_> {
                 let call = PlannedCall::parse(*product, call, |word| self.template(word, &path), &path)?;
                 if call.watches() {
                     self.listens_to.push(None);
-                    self.watches.extend(call.operands("PATH").map(Template::pattern));
+                    self.watches.extend(call.operands("PATH").cloned());
                 }
                 if *product == Product::Mariadb {
                     self.doubt_quotes(&call, &path);

@@ -13,7 +13,7 @@ use super::{
         call::PlannedCall,
     },
     Doubt,
-    comparison::Literal,
+    comparison::{Literal, literal},
 };
 use crate::{
     log::Product,
@@ -385,6 +385,21 @@ pub(crate) fn field_doubt(
 ) -> Option<Doubt> {
     let mentions = Mentions::of(source);
     let of_path = mentions.paths.iter().find_map(|path| {
+        if let ["none" | "true" | "false", field, ..] =
+            &path.iter().map(String::as_str).collect::<Vec<_>>()[..]
+        {
+            let word = &path[0];
+            return Some((
+                both!(
+                    "`{word}` is a value without fields: it has no `.{field}`",
+                    "`{word}` 没有字段，没有 `.{field}`"
+                ),
+                both!(
+                    "write `{word}` alone, such as `reply is none`",
+                    "请只写 `{word}`，例如 `reply is none`"
+                ),
+            ));
+        }
         (1..path.len()).find_map(|n| {
             let name = path[..n].join(".");
             of_fields(&name, &path[n], answer(&name)?)
@@ -463,6 +478,22 @@ fn of_name(left: &str, path: &str, right: &str) -> Doubt {
         ),
         both!("write `{left} == '{name}'`", "请写 `{left} == '{name}'`"),
     )
+}
+
+/// The doubt about a variable that holds a znode's name or path and is compared with what it never is.
+pub(crate) fn of_named(left: &str, kind: Answer, operator: &str, right: &str) -> Option<Doubt> {
+    let value = literal(right)?;
+    if matches!(value, Literal::Text("")) {
+        let test = if operator == "!=" { "is not none" } else { "is none" };
+        return Some((
+            both!(
+                "`{left}` is never empty: where there is no znode it is `none`",
+                "`{left}` 不会是空文字：没有 znode 时是 `none`"
+            ),
+            both!("write `{left} {test}`", "请写 `{left} {test}`"),
+        ));
+    }
+    of_answer(left, kind, matches!(operator, "==" | "!="), &value, right)
 }
 
 /// The doubt about the path of a sequential znode without its ten digits.

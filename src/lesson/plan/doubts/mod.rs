@@ -22,7 +22,7 @@ use self::{
     scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
-    answer::{Answer, field_doubt},
+    answer::{Answer, field_doubt, of_named},
     comparison::{
         Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
         unnumbered_doubt, unquoted,
