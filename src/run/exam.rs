@@ -238,7 +238,7 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
 fn commands(CarriedOut { moves, log, .. }: &CarriedOut) -> Vec<String> {
     let sent = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Sent { actor, label, command, .. } => {
-            Some((format!("{}.{label}", log.name(*actor)), command.to_string()))
+            Some((format!("{}.{label}", log.called(*actor)), command.to_string()))
         }
         _ => None,
     });

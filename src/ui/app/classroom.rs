@@ -129,7 +129,7 @@ impl<R: Runs> App<R> {
             Some(_) if class.tally.joined == 0 => Some(Notice::NobodyJoined),
             Some(_) if !lesson.run.can_choose() => Some(Notice::VoteLater),
             Some(free) => {
-                class.ask(ballot_choices(free, lesson.run.playback.world()), now);
+                class.ask(ballot_choices(free, lesson.run.playback.log()), now);
                 None
             }
         };
@@ -389,7 +389,7 @@ fn locks(lesson: &Lesson) -> Vec<LockView> {
         name: Text::from_fn(|lang| playback.log().lock_title(lock, lang).to_owned()),
         holders: (world.holding.holders(lock).take(MAX_HOLDERS))
             .map(|actor| Holder {
-                name: playback.log().name(actor).to_owned(),
+                name: playback.log().called(actor).to_owned(),
                 client: lanes.get(actor.0 as usize).map_or(0, |lane| lane.client),
             })
             .collect(),
@@ -418,7 +418,7 @@ fn broken(log: &Log, world: &World, run: &ClassRun) -> Option<Broken> {
 }
 
 /// The choices of a vote: every actor that can move, the next timer, and faults of as many kinds as fit.
-fn ballot_choices(free: &Free, world: &World) -> Vec<(Choice, Text)> {
+fn ballot_choices(free: &Free, log: &Log) -> Vec<(Choice, Text)> {
     let outlook = &free.outlook;
     let mut choices: Vec<Choice> = outlook.able().map(|actor| Choice::Move { actor }).collect();
     choices.truncate(MAX_CHOICES - 1);
@@ -433,7 +433,7 @@ fn ballot_choices(free: &Free, world: &World) -> Vec<(Choice, Text)> {
     faults.sort_unstable();
     choices.extend(faults.into_iter().map(|n| Choice::Inject(outlook.faults[n].clone())));
     let said = |choice: Choice| {
-        let says = Text::from_fn(|lang| view::choice(&choice, outlook, world, lang));
+        let says = Text::from_fn(|lang| view::choice(&choice, outlook, log, lang));
         (choice, says)
     };
     choices.into_iter().map(said).collect()

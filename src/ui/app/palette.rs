@@ -40,9 +40,9 @@ impl<R: Runs> App<R> {
     fn free_play_commands(&self) -> Vec<Command> {
         let Mode::Learning(lesson) = &self.mode else { return Vec::new() };
         let Some(free) = lesson.run.free.as_ref() else { return Vec::new() };
-        let (world, only) = (lesson.run.playback.world(), self.palette.faults);
+        let (log, only) = (lesson.run.playback.log(), self.palette.faults);
         let offer = |action, choice: &Choice, id| {
-            self.command_line(action, |lang| view::choice(choice, &free.outlook, world, lang), id)
+            self.command_line(action, |lang| view::choice(choice, &free.outlook, log, lang), id)
         };
         let choices = free.choices().into_iter().enumerate();
         let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Inject(_)));

@@ -130,7 +130,8 @@ impl Lane {
     fn make_room(&mut self, mark: usize, log: &Log, detail: Detail) {
         let mark = &self.marks[mark];
         // The tick itself, and a space on each side of the text, which is cut if it is long.
-        let words = text::width(&mark.text(log, (detail, &as_written), usize::MAX, 0)) + 3;
+        let words = mark.fitted(log, (detail, &as_written, usize::MAX), (COMMAND_COLUMNS, REPLY_COLUMNS));
+        let words = text::width(&words) + 3;
         self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
     }
 

@@ -44,14 +44,12 @@ fn fit_clean(text: Cow<'_, str>, max: usize) -> Cow<'_, str> {
         return text;
     }
     let Some(room) = max.checked_sub(1) else { return Cow::Borrowed("") };
-    let mut cut = String::new();
-    for (cluster, _) in clusters(&text) {
-        cut.push_str(cluster);
-        if width(&cut) > room {
-            cut.truncate(cut.len() - cluster.len());
-            break;
-        }
-    }
+    let mut taken = 0;
+    let fitting = clusters(&text).take_while(|(_, columns)| {
+        taken += columns;
+        taken <= room
+    });
+    let mut cut: String = fitting.map(|(cluster, _)| cluster).collect();
     // A text that was cut before keeps its one ellipsis.
     cut.truncate(cut.trim_end_matches('…').len());
     cut.push('…');

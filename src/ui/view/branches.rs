@@ -91,7 +91,7 @@ pub(crate) fn choices(log: &Log, position: usize, lang: Lang) -> Vec<String> {
                     }
                     _ => None,
                 });
-                let name = log.actor(*actor).map_or("?", |actor| actor.name.as_str());
+                let name = log.called(*actor);
                 format!("{name}.{}", label.unwrap_or("…"))
             }
             Choice::Timer => {

@@ -16,7 +16,7 @@ type Changes = BTreeMap<String, Change>;
 static NO_CHANGES: Changes = Changes::new();
 /// The maximum number of deleted entries that are named.
 const GONE: usize = 3;
-/// The minimum width for a line beside the server's name.
+/// The minimum width for which a line is cut to stand beside the server's name.
 const LEAST_BESIDE: usize = 18;
 /// The maximum number of sessions listed per server.
 const MEMBER_SESSIONS: usize = 4;
@@ -31,13 +31,25 @@ pub(crate) struct ServerPane<'v, 'a> {
     /// What the selected event changed on the server.
     pub marked: &'v Changes,
     pub width: usize,
+    /// Whether values that have not just changed are shown in full, too.
+    pub whole: bool,
 }
 
-/// All lines of the pane. Large trees are folded, so there are never many. If there are more than rows, single lines
-/// move beside their server's name.
+/// How many rows there are for the lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// Enough to show every value in full.
+    Ample,
+    Enough,
+    /// So few that single lines move beside their server's name.
+    Few,
+}
+
+/// All lines of the pane. Large trees are folded, so there are never many.
 pub fn lines<'a>(scene: &Scene<'a>, Rect { width, height, .. }: Rect) -> Vec<Line<'a>> {
-    let lines = all_lines(scene, width.into(), false);
-    if lines.len() > height.into() { all_lines(scene, width.into(), true) } else { lines }
+    let fits = |lines: &Vec<Line<'a>>| lines.len() <= height.into();
+    let lines = |rows| all_lines(scene, width.into(), rows);
+    [Rows::Ample, Rows::Enough].into_iter().map(lines).find(fits).unwrap_or_else(|| lines(Rows::Few))
 }
 
 /// The scroll position that shows what the newest event changed in `height` rows.
@@ -54,19 +66,19 @@ pub fn newest(lines: &[Line<'_>], height: u16) -> u16 {
     u16::try_from(last).unwrap_or(u16::MAX).saturating_sub(height)
 }
 
-fn all_lines<'a>(scene: &Scene<'a>, width: usize, dense: bool) -> Vec<Line<'a>> {
+fn all_lines<'a>(scene: &Scene<'a>, width: usize, rows: Rows) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let several = scene.world.servers.len() > 1;
     let changes = scene.selected.map(|event| selection::changes(scene, event)).unwrap_or_default();
     for server in &scene.world.servers {
         let marked = changes.get(server.info.name.as_str()).unwrap_or(&NO_CHANGES);
-        let pane = ServerPane { scene, server, marked, width };
+        let pane = ServerPane { scene, server, marked, width, whole: rows == Rows::Ample };
         if several || server.frozen || server.ahead_ms != 0 {
             let mut heading = pane.heading();
             let room = width.saturating_sub(heading.width() + 1);
-            if dense
-                && room > LEAST_BESIDE
-                && let [beside] = (ServerPane { width: room, ..pane }).lines().as_mut_slice()
+            let narrower = if room > LEAST_BESIDE { room } else { width };
+            if rows == Rows::Few
+                && let [beside] = (ServerPane { width: narrower, ..pane }).lines().as_mut_slice()
                 && beside.width() <= room
             {
                 heading.spans.push(Span::raw(" "));

@@ -54,7 +54,8 @@ impl<'a> ServerPane<'_, 'a> {
         lines
     }
 
-    /// A node with its data. Data that has just changed is shown in full, in lines of its own if necessary.
+    /// A node with its data. Data that has just changed is shown in full, in lines of its own if necessary; other data if
+    /// there are enough rows.
     fn node(&self, path: &'a str, node: Entry<'a>) -> Vec<Line<'a>> {
         let scene = self.scene;
         let (mark, style) = self.mark(path);
@@ -65,7 +66,7 @@ impl<'a> ServerPane<'_, 'a> {
         let owners = node.owner().into_iter().chain(node.sharing().iter().copied());
         let owners: Vec<Span<'_>> = owners.map(|owner| scene.session(owner)).collect();
         let beside: usize = owners.iter().map(|owner| owner.width() + 1).sum();
-        let room = if fresh { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
+        let room = if fresh || self.whole { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
         let name = text::fit_middle(name, room).into_owned();
         let mut below = Vec::new();
         let mut spans = vec![mark, Span::raw("  ".repeat(depth)), Span::styled(name, style)];
@@ -78,10 +79,10 @@ impl<'a> ServerPane<'_, 'a> {
             let rest = self.width.saturating_sub(taken + 3 + least_watching(scene, node.watchers()));
             let room = if rest < LEAST_DATA { room } else { room.min(rest) };
             let whole = text::width(&text::clean(&node.text())) <= rest;
-            if fresh && !whole {
+            if (fresh || self.whole) && !whole {
                 let rows = text::wrap(&node.text(), self.width.saturating_sub(indent + 2));
-                let row =
-                    |row| Line::styled(format!("{}{row}", " ".repeat(indent + 2)), scene.style(Role::Fresh));
+                let style = scene.style(if fresh { Role::Fresh } else { Role::Chrome });
+                let row = |row| Line::styled(format!("{}{row}", " ".repeat(indent + 2)), style);
                 below.extend(rows.into_iter().map(row));
             } else {
                 let room = if fresh { self.width } else { room };

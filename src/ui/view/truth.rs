@@ -364,8 +364,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Draws the value of a key from its observation on: the name once, with the first value that fits, then only what
-    /// has changed.
+    /// Draws the value of a key from its observation on: the name once, with the first value that fits. Of a table's row
+    /// that does not fit, only what has changed.
     fn draw_value<'s>(
         &self,
         scene: &Scene<'_>,
@@ -377,8 +377,13 @@ impl<'a> Row<'a> {
         let Some(columns) = plot.stretch(span.from, span.to) else { return };
         let y = top + rows / 2;
         plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
-        let value =
-            printed.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
+        let Some((place, is_newest)) = self.value_columns(scene, plot, span, rows) else { return };
+        let (mut from, end, room) = (place.start, place.end, place.len());
+        let held = &span.token.holder;
+        let value = match printed.value {
+            Some(before) if text::width(held) > room => changed(before, held),
+            _ => Cow::from(held),
+        };
         let column = first_name(&value).and_then(|_| value.split(' ').next()).map(str::to_owned);
         let with_name = format!("{} {value}", span.lock);
         let shorter = |most: usize| {
@@ -386,8 +391,6 @@ impl<'a> Row<'a> {
             let room = most.checked_sub(text::width(&name))?;
             first_columns(&value, room, &printed.column).map(|cut| name + &cut)
         };
-        let Some((place, is_newest)) = self.value_columns(scene, plot, span, rows) else { return };
-        let (mut from, end, room) = (place.start, place.end, place.len());
         // A cut value counts as not shown, and is repeated with the next one.
         let (words, whole) = match printed.name {
             false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),

@@ -7,7 +7,6 @@ use crate::{
     ui::chart::{StoryMark, WireRow},
 };
 
-const TIME_COLUMNS: usize = 8;
 /// The maximum lines in which the newest command and its reply are shown in full; a longer text is cut to the second
 /// number.
 const READ: usize = 8;
@@ -59,7 +58,7 @@ pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, 
     if !area.contains((x, y).into()) {
         return None;
     }
-    let below = u16::try_from(rest(scene, back, area).len()).unwrap_or_default();
+    let below = u16::try_from(rest(scene, back, area).below.len()).unwrap_or_default();
     let visible = window(scene, back, area.height - below);
     // The lines below the newest one belong to it.
     let n = usize::from(y - area.y);
@@ -76,16 +75,23 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
         return;
     }
     let chosen = chosen(scene);
-    let below = rest(scene, back, area);
+    let Rest { beside, below } = rest(scene, back, area);
     let visible = window(scene, back, area.height - u16::try_from(below.len()).unwrap_or_default());
     let first = visible.start;
-    let names = names(scene, &scene.chart.wire[visible.clone()]);
+    let columns = Columns::of(scene, &scene.chart.wire[visible.clone()]);
     let bottom = area.top() + u16::try_from(visible.len()).unwrap_or_default();
-    for (y, words) in (bottom..area.bottom()).zip(&below) {
-        buf.set_stringn(area.x + 2, y, words, area.width.into(), scene.style(Role::Text));
+    for (y, line) in (bottom..area.bottom()).zip(&below) {
+        buf.set_line(area.x + 2, y, line, area.width.saturating_sub(2));
     }
     for (n, (y, row)) in (area.top()..bottom).zip(&scene.chart.wire[visible]).enumerate() {
-        let line = line(scene, row, names, area.width.into());
+        let line = match &beside {
+            Some(beside) if first + n + 1 == known => {
+                let mut line = Line::from(before(scene, row, columns));
+                line.spans.extend(beside.spans.iter().cloned());
+                line
+            }
+            _ => line(scene, row, columns, area.width.into()),
+        };
         buf.set_line(area.x, y, &line, area.width);
         if chosen == Some(first + n) {
             let line = Rect { y, height: 1, ..area };
@@ -94,13 +100,20 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     }
 }
 
-/// What the newest line says in full, if it is cut, in lines of their own: a remark of Lockstep on a program, or a command
-/// and its reply.
-fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
+/// What the newest line says in full, if it is cut: a remark of Lockstep on a program, or a command and its reply.
+#[derive(Default)]
+struct Rest {
+    /// What stands in the line itself, if it is the last one, instead of its cut text.
+    beside: Option<Line<'static>>,
+    below: Vec<Line<'static>>,
+}
+
+fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
+    let width = usize::from(area.width).saturating_sub(2);
     if let Some(remark) = cut_remark(scene, back, area) {
-        let mut lines = text::wrap(&remark, area.width.saturating_sub(2).into());
+        let mut lines = text::wrap(&remark, width);
         lines.truncate(READ.min(area.height.saturating_sub(1).into()));
-        return lines;
+        return Rest { beside: None, below: lines.into_iter().map(Line::from).collect() };
     }
     // A notification may come between a request and its reply.
     let newest = scene.log.events()[..scene.world.position]
@@ -108,32 +121,70 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
         .rposition(|event| matches!(event.kind, EventKind::Sent { .. } | EventKind::Replied { .. }));
     let newest = newest.filter(|_| back.unwrap_or(0) == 0 && scene.selected.is_none());
     let newest = newest.and_then(|event| row_of(scene, event));
-    let Some(newest) = newest else { return Vec::new() };
+    let Some(newest) = newest else { return Rest::default() };
     let row = &scene.chart.wire[newest];
-    let Some(EventKind::Sent { command, .. }) = scene.event(row.event) else { return Vec::new() };
+    let Some(EventKind::Sent { command, .. }) = scene.event(row.event) else { return Rest::default() };
     let visible = window(scene, back, area.height);
     // A reply may come long after its request, whose line may be out of sight.
     let is_visible = visible.contains(&newest);
-    let names = names(scene, &scene.chart.wire[visible]);
-    let line = line(scene, row, names, area.width.into());
+    let columns = Columns::of(scene, &scene.chart.wire[visible]);
+    let line = line(scene, row, columns, area.width.into());
     let is_cut = line.spans.iter().any(|span| span.content.ends_with('…'));
     let (short, _) = reply(scene, row, Reply::brief);
-    let (whole, _) = reply(scene, row, Reply::to_string);
+    let (whole, style) = reply(scene, row, Reply::to_string);
     if is_visible && !is_cut && short == whole {
-        return Vec::new();
+        return Rest::default();
     }
     let most = usize::from(area.height.saturating_sub(1));
-    let mut lines = text::wrap(&format!("{command} → {whole}"), area.width.saturating_sub(2).into());
-    if lines.len() > most {
-        lines = text::wrap(&format!("→ {whole}"), area.width.saturating_sub(2).into());
+    let (command, whole) = (command.to_string(), text::clean(&whole).into_owned());
+    let exchange = format!("{} → ", text::clean(&command));
+    // The last line begins with the text itself instead of with what is left of it.
+    let is_last = is_visible && newest + 1 == rows(scene);
+    let beside = if is_last { columns.room(area.width.into()) } else { 0 };
+    let mut said = wrapped(&exchange, (&whole, style), (beside, width));
+    let begun = (beside > 0).then(|| said.remove(0));
+    if said.len() > most {
+        return Rest { beside: None, below: shortened(wrapped("→ ", (&whole, style), (0, width)), most, width) };
     }
-    // Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
+    Rest { beside: begun, below: shortened(said, most, width) }
+}
+
+/// Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
+fn shortened(mut lines: Vec<Line<'static>>, most: usize, width: usize) -> Vec<Line<'static>> {
     let shown = if lines.len() > READ { CUT } else { most };
     if lines.len() > shown {
         lines.truncate(shown);
-        let width = usize::from(area.width).saturating_sub(4);
         if let Some(last) = lines.last_mut() {
-            *last = text::fit(&format!("{last} …"), width + 2).into_owned();
+            let cut = text::fit(&format!("{last} …"), width).into_owned();
+            *last = Line::from(cut);
+        }
+    }
+    lines
+}
+
+/// A command and its reply, wrapped; the first line has `first` columns, unless that is 0, and all others `columns`.
+fn wrapped(
+    command: &str,
+    (reply, style): (&str, Style),
+    (first, columns): (usize, usize),
+) -> Vec<Line<'static>> {
+    let whole = format!("{command}{reply}");
+    let mut lines = Vec::new();
+    let mut at = 0;
+    while at < whole.len() {
+        let room = if lines.is_empty() && first > 0 { first } else { columns };
+        let line = text::wrap(&whole[at..], room).into_iter().next().unwrap_or_default();
+        let end = if line.is_empty() || !whole[at..].starts_with(&line) { whole.len() } else { at + line.len() };
+        let reply_at = command.len().clamp(at, end);
+        let spans = [
+            Span::raw(whole[at..reply_at].to_owned()),
+            Span::styled(whole[reply_at..end].to_owned(), style),
+        ];
+        lines.push(Line::from(spans.to_vec()));
+        at = end + (whole[end..].len() - whole[end..].trim_start().len());
+        // More are never shown.
+        if lines.len() > READ + 1 {
+            break;
         }
     }
     lines
@@ -150,14 +201,34 @@ fn cut_remark(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Option<String
     let is_remark =
         |row: &&WireRow| matches!(scene.event(row.event), Some(EventKind::Said { zh: Some(_), .. }));
     let remark = since.take(area.height.into()).find(is_remark)?;
-    let names = names(scene, &scene.chart.wire[window(scene, back, area.height)]);
+    let columns = Columns::of(scene, &scene.chart.wire[window(scene, back, area.height)]);
     let (words, _) = detail::own_words(scene, remark.event);
-    (text::width(&words) > room(area.width.into(), names)).then_some(words)
+    (text::width(&words) > columns.room(area.width.into())).then_some(words)
 }
 
-/// The columns of a line beside the time and the sender.
-const fn room(width: usize, names: usize) -> usize {
-    width.saturating_sub(TIME_COLUMNS + names + 4)
+/// The columns for times, and for senders with their servers.
+#[derive(Clone, Copy)]
+struct Columns {
+    time: usize,
+    names: usize,
+}
+
+impl Columns {
+    fn of(scene: &Scene<'_>, rows: &[WireRow]) -> Self {
+        let most = if scene.world.servers.len() > 1 { 16 } else { 8 };
+        let names = rows.iter().map(|row| text::width(&who(scene, row))).max();
+        let times = rows.iter().map(|row| text::width(&moment(scene, row))).max();
+        Self { time: times.unwrap_or_default(), names: names.unwrap_or(1).clamp(1, most) }
+    }
+
+    /// The columns of a line beside the time and the sender.
+    const fn room(self, width: usize) -> usize {
+        width.saturating_sub(self.time + self.names + 4)
+    }
+}
+
+fn moment(scene: &Scene<'_>, row: &WireRow) -> String {
+    scene.log.events().get(row.event).map_or_else(String::new, |event| time::moment(event.at))
 }
 
 /// The sender, with the server if there are several.
@@ -176,12 +247,6 @@ fn who(scene: &Scene<'_>, row: &WireRow) -> String {
     }
 }
 
-/// The columns for senders, with their servers.
-fn names(scene: &Scene<'_>, rows: &[WireRow]) -> usize {
-    let most = if scene.world.servers.len() > 1 { 16 } else { 8 };
-    rows.iter().map(|row| text::width(&who(scene, row))).max().unwrap_or(1).clamp(1, most)
-}
-
 fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
     match *scene.event(row.event)? {
         EventKind::Sent { actor, .. }
@@ -192,21 +257,28 @@ fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
     }
 }
 
-fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Line<'a> {
-    let Some(event) = scene.log.events().get(row.event) else { return Line::default() };
+/// The time and the sender of a line.
+fn before<'a>(scene: &Scene<'a>, row: &WireRow, Columns { time, names }: Columns) -> Vec<Span<'a>> {
     let chrome = scene.style(Role::Chrome);
-    let mut spans = vec![Span::styled(format!("{:>TIME_COLUMNS$} ", time::moment(event.at)), chrome)];
+    let mut spans = vec![Span::styled(format!("{:>time$} ", moment(scene, row)), chrome)];
     if let Some(actor) = actor(scene, row) {
         let name = format!("{} {} ", scene.glyph(actor), text::pad(&who(scene, row), names));
         spans.push(Span::styled(name, scene.actor_style(actor)));
-    } else if let EventKind::Sentinel { .. } = event.kind {
+    } else if let Some(EventKind::Sentinel { .. }) = scene.event(row.event) {
         let who = text::fit(&who(scene, row), names).into_owned();
         let name = format!("{} {} ", glyphs::SENTINEL, text::pad(&who, names));
         spans.push(Span::styled(name, chrome));
     } else {
         spans.push(Span::raw(" ".repeat(names + 3)));
     }
-    let room = room(width, names);
+    spans
+}
+
+fn line<'a>(scene: &Scene<'a>, row: &WireRow, columns: Columns, width: usize) -> Line<'a> {
+    let Some(event) = scene.log.events().get(row.event) else { return Line::default() };
+    let chrome = scene.style(Role::Chrome);
+    let mut spans = before(scene, row, columns);
+    let room = columns.room(width);
     let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row, Reply::brief);

@@ -135,7 +135,7 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
         let Some(known) = world.servers.iter().find(|known| known.info.name == *server) else { continue };
         let died = known.died.is_some();
         let (role, rows) = match (&known.observed, died) {
-            (Some(observed), false) => listed(&world, observed),
+            (Some(observed), false) => listed(source, &world, observed),
             _ => (None, Vec::new()),
         };
         let more = rows.len().saturating_sub(LISTED);
@@ -148,7 +148,7 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
     seen
 }
 
-fn listed(world: &World, observed: &Observed) -> (Option<Value>, Vec<Value>) {
+fn listed(source: &Source<'_>, world: &World, observed: &Observed) -> (Option<Value>, Vec<Value>) {
     let role = observed
         .role()
         .map(|role| json!({"says": Text::from_fn(|lang| words::role(role, lang)), "leads": role.leads()}));
@@ -157,7 +157,7 @@ fn listed(world: &World, observed: &Observed) -> (Option<Value>, Vec<Value>) {
             return json!({"name": name, "value": shorten(&value(&key.value)), "ends": key.expires_at.map(micros)});
         }
         let owner = entry.owner().and_then(|session| world.session_owner(session));
-        let owner = owner.and_then(|owner| world.actor(owner)).map(|actor| actor.who.name.clone());
+        let owner = owner.map(|owner| source.name(owner));
         json!({"name": name, "value": shorten(&entry.text()), "owner": owner, "watchers": entry.watchers().len()})
     });
     (role, rows.collect())

@@ -9,7 +9,7 @@ use super::{LessonView, paragraph, prelude::*};
 use crate::{
     lesson::PRIMARY,
     log::{
-        Choice, Product,
+        Choice, Log, Product,
         outlook::{ActorOutlook, Blocked, Outlook},
     },
     text::Text,
@@ -20,7 +20,6 @@ use crate::{
         },
         words::fault,
     },
-    world::World,
 };
 
 /// More clients than this are listed in two columns, if the pane is wide enough.
@@ -298,10 +297,10 @@ impl<'a> FreePane<'_, 'a> {
         let mut parts: Vec<(String, String)> = Vec::new();
         if self.free.ahead() {
             if outlook.timer.is_some() {
-                parts.push((key("timer"), choice(&Choice::Timer, outlook, scene.world, lang)));
+                parts.push((key("timer"), choice(&Choice::Timer, outlook, scene.log, lang)));
             }
             let second = Choice::Pass { millis: AMOUNTS[1] };
-            parts.push((key("second"), choice(&second, outlook, scene.world, lang)));
+            parts.push((key("second"), choice(&second, outlook, scene.log, lang)));
             let faults = words::FAULTS.with(lang, &[&outlook.faults.len().to_string()]);
             parts.push((key("faults"), faults));
         }
@@ -337,8 +336,8 @@ impl<'a> FreePane<'_, 'a> {
 }
 
 /// A choice as an action.
-pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> String {
-    let name = |actor: ActorId| world.actor(actor).map_or("?", |actor| actor.who.name.as_str());
+pub fn choice(choice: &Choice, outlook: &Outlook, log: &Log, lang: Lang) -> String {
+    let name = |actor: ActorId| log.called(actor);
     match choice {
         Choice::Move { actor } => {
             let next = outlook.actors.get(actor.0 as usize).and_then(|p| p.next.as_ref());
