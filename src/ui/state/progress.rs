@@ -191,7 +191,7 @@ mod tests {
         let mut store = Store::default();
         assert_eq!(store.get().tip(), Some("step"));
         let tried = |store: &mut Store, action: &str| {
-            let change = |progress: &mut super::Progress| progress.tried.extend([action.to_owned()]);
+            let change = |progress: &mut Progress| progress.tried.extend([action.to_owned()]);
             store.change(change).expect("nothing is written");
         };
         tried(&mut store, "step");
