@@ -170,7 +170,8 @@ fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Fail
     interrupt::listen(global.lang());
     super::block_on(async {
         let mut questions = exam.begin();
-        for _ in 0..count {
+        let mut asked = 0;
+        while asked < count {
             let question = unless_interrupted(async { Ok(questions.recv().await.transpose()?) }).await?;
             let Some(ExamQuestion { scenario, order, safe, why, .. }) = question else { break };
             let order: Vec<&str> = order.iter().map(|made| made.get(global.lang())).collect();
@@ -178,7 +179,8 @@ fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Fail
                 "lesson": scenario.loaded.lesson.id, "variant": scenario.variant, "order": order, "safe": safe,
                 "why": why,
             }))?;
+            asked += 1;
         }
-        Ok(OK)
+        if asked == 0 { Err(Failure::usage(words::EXAM_NONE.text(&[]))) } else { Ok(OK) }
     })
 }

@@ -455,16 +455,21 @@ impl Global {
         }
     }
 
+    /// The variant that was given, by the name that it has in this lesson.
+    fn named<'a>(&'a self, loaded: &'a Loaded) -> Option<&'a String> {
+        self.variant.as_ref().map(|name| loaded.lesson.variant_called(name).unwrap_or(name))
+    }
+
     /// The variant that was given, or the first.
     fn variant_of(&self, loaded: &Loaded) -> String {
-        let first = || loaded.lesson.variants.keys().next().cloned();
-        self.variant.clone().or_else(first).unwrap_or_default()
+        let first = || loaded.lesson.variants.keys().next();
+        self.named(loaded).or_else(first).cloned().unwrap_or_default()
     }
 
     /// The scenarios of a lesson to be run: the variant that was given, or all of them.
     fn scenarios(&self, loaded: &Arc<Loaded>) -> Result<Vec<Scenario>, LessonError> {
         let all = loaded.lesson.variants.keys().filter(|_| self.variant.is_none());
-        let variants = self.variant.iter().chain(all);
+        let variants = self.named(loaded).into_iter().chain(all);
         variants.map(|variant| Scenario::plan(loaded, variant, &self.overrides())).collect()
     }
 

@@ -18,7 +18,7 @@ use crate::{
             classroom::Class,
             interview::Beginning,
             playing,
-            progress::Store,
+            progress::{Progress, Store},
             reviews::ReviewStore,
         },
         theme::Theme,
@@ -136,7 +136,7 @@ pub(crate) fn play(
     // otherwise.
     let kept = &progress.get().screen;
     let theme = kept.theme.as_deref().and_then(|name| name.parse().ok());
-    let app_options = AppOptions {
+    let mut app_options = AppOptions {
         lang: global.lang.or(global.settings.lang).or(kept.lang).unwrap_or_else(Lang::from_env),
         open: open.filter(|_| interview.is_none()),
         compare,
@@ -156,6 +156,10 @@ pub(crate) fn play(
         }
         if carried.is_some() {
             library = global.library()?;
+        }
+        let follow = |progress: &mut Progress| progress.follow(|id, variant| library.place(id, variant));
+        if let Err(trouble) = app_options.progress.change(follow) {
+            app_options.trouble.get_or_insert(trouble);
         }
         let entries = entries(global, &library, &runs.options);
         runs.lessons = library.lessons;

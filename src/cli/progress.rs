@@ -29,7 +29,9 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
     if let Some(trouble) = &trouble {
         print::complain(&words_of(trouble, lang));
     }
-    let progress = store.get();
+    let library = global.library()?;
+    let mut progress = store.get().clone();
+    progress.follow(|id, variant| library.place(id, variant));
     if global.json {
         for (lesson, variants) in &progress.lessons {
             for (variant, Record { finished, outcome, right, asked, solved }) in variants {
@@ -44,7 +46,6 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
     if progress.lessons.is_empty() {
         print::line(words::NO_PROGRESS.get(lang))?;
     }
-    let library = global.library()?;
     for (lesson, variants) in &progress.lessons {
         match library.find(lesson) {
             Some(loaded) => print::line(&format!("{lesson}: {}", loaded.lesson.title.get(lang)))?,

@@ -1,6 +1,7 @@
 //! Every text that the command line has for learners, in both languages. Mistakes in lessons are worded where they are
 //! found, and mistakes in arguments in `usage`, also in both languages; the descriptions of options are in English only.
 
+pub use crate::ui::words::interview::EXAM_NONE;
 use crate::{text::Words, verdict::Outcome};
 
 pub const fn outcome(outcome: Outcome) -> Words {

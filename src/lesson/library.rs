@@ -156,9 +156,15 @@ impl Library {
     pub fn find_with(&self, id: &str, variant: Option<&str>) -> Option<&Arc<Loaded>> {
         let found = self.find(id)?;
         let has =
-            |loaded: &&Arc<Loaded>| variant.is_none_or(|name| loaded.lesson.variants.contains_key(name));
+            |loaded: &&Arc<Loaded>| variant.is_none_or(|name| loaded.lesson.variant_called(name).is_some());
         let was = |loaded: &&Arc<Loaded>| loaded.lesson.formerly.iter().any(|former| former == id);
         Some(Some(found).filter(has).or_else(|| self.lessons.iter().filter(was).find(has)).unwrap_or(found))
+    }
+
+    /// The ids of the lesson and the variant that these ids mean today.
+    pub fn place(&self, id: &str, variant: &str) -> Option<(String, String)> {
+        let lesson = &self.find_with(id, Some(variant))?.lesson;
+        Some((lesson.id.clone(), lesson.variant_called(variant)?.clone()))
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &str> {
@@ -313,10 +319,13 @@ mod tests {
             ("db-pessimistic", "deadlock", "db-deadlock"),
             ("master-failover", "split-brain", "failover"),
             ("master-failover", "min-replicas", "failover-mitigations"),
+            ("master-failover", "redlock", "redlock"),
             ("db-pessimistic", "no-such-variant", "db-pessimistic"),
         ] {
             assert_eq!(found(id, Some(variant)).as_deref(), Some(lesson), "{id} {variant}");
         }
         assert_eq!(found("master-failover", None).as_deref(), Some("failover"));
+        let (lesson, variant) = library.place("master-failover", "redlock").expect("a place");
+        assert_eq!((&*lesson, &*variant), ("redlock", "one-master"), "a variant that became a lesson");
     }
 }

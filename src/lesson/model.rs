@@ -123,6 +123,13 @@ impl Lesson {
         variant.lab.unwrap_or(self.lab)
     }
 
+    /// The name of the variant that is meant. A variant that has become a lesson gave it its name; there the first one is
+    /// meant.
+    pub fn variant_called(&self, name: &str) -> Option<&String> {
+        let first = || self.variants.keys().next().filter(|_| name == self.id);
+        self.variants.get_key_value(name).map(|(name, _)| name).or_else(first)
+    }
+
     /// The clients of the lesson, and those that variants have instead, with their paths.
     pub(crate) fn all_clients(&self) -> impl Iterator<Item = (&IndexMap<String, Client>, Path)> {
         let own = self.variants.iter().filter_map(|(name, variant)| {

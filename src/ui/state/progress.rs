@@ -87,6 +87,20 @@ impl Progress {
         self.left.get(lesson).filter(|left| left.variant == variant).map(|left| left.item)
     }
 
+    /// Carries over what was reached in variants that have moved to another lesson since. `place` is where a variant is
+    /// now.
+    pub fn follow(&mut self, place: impl Fn(&str, &str) -> Option<(String, String)>) {
+        for (id, variants) in std::mem::take(&mut self.lessons) {
+            for (variant, record) in variants {
+                let (id, variant) = place(&id, &variant).unwrap_or_else(|| (id.clone(), variant));
+                let known = self.lessons.entry(id).or_default().entry(variant).or_insert(record);
+                if !known.finished {
+                    *known = record;
+                }
+            }
+        }
+    }
+
     /// The name of an action to suggest that the learner has not used yet.
     pub fn tip(&self) -> Option<&'static str> {
         let finished = self.lessons.values().flat_map(BTreeMap::values).any(|record| record.finished);
@@ -117,7 +131,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, Store, Trouble};
+    use super::{Progress, Record, Store, Trouble};
     use crate::verdict::Outcome;
 
     const DONE: Record =
@@ -144,11 +158,40 @@ mod tests {
     }
 
     #[test]
+    fn what_was_reached_in_a_variant_follows_it_to_its_new_lesson() {
+        let mut progress = Progress::default();
+        let mut note = |id: &str, variant: &str, record| {
+            progress.lessons.entry(id.to_owned()).or_default().insert(variant.to_owned(), record);
+        };
+        note("db-deadlock", "retry", Record::default());
+        note("db-pessimistic", "retry", DONE);
+        note("db-pessimistic", "index", DONE);
+        note("my-lesson", "gone", DONE);
+        let place = |id: &str, variant: &str| match variant {
+            "retry" => Some(("db-deadlock".to_owned(), variant.to_owned())),
+            "index" => Some((id.to_owned(), variant.to_owned())),
+            _ => None,
+        };
+        progress.follow(place);
+        let after = progress.clone();
+        progress.follow(place);
+        assert_eq!(progress, after, "a second time changes nothing");
+        for (id, variant, record) in [
+            ("db-deadlock", "retry", Some(DONE)),
+            ("db-pessimistic", "retry", None),
+            ("db-pessimistic", "index", Some(DONE)),
+            ("my-lesson", "gone", Some(DONE)),
+        ] {
+            assert_eq!(progress.of(id, variant), record, "{id} {variant}");
+        }
+    }
+
+    #[test]
     fn tips_are_shown_one_at_a_time_until_tried() {
         let mut store = Store::default();
         assert_eq!(store.get().tip(), Some("step"));
         let tried = |store: &mut Store, action: &str| {
-            let change = |progress: &mut super::Progress| progress.tried.extend([action.to_owned()]);
+            let change = |progress: &mut Progress| progress.tried.extend([action.to_owned()]);
             store.change(change).expect("nothing is written");
         };
         tried(&mut store, "step");
