@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
     path::{Path, PathBuf},
     sync::Mutex as StdMutex,
 };
@@ -232,10 +233,13 @@ impl Observer for MariadbObserver {
     fn waiting(&self) -> Observation<'_, Waiting> {
         async {
             let status = within(self.status()).await?;
-            let mut sessions: Vec<i64> = locks::waiting(&status).collect();
-            let others = within(self.ask(WAITING)).await?;
-            sessions.extend(others.iter().filter_map(|row| row["id"].as_i64()));
-            Ok(Waiting::Sessions(sessions))
+            let for_rows: BTreeSet<i64> = locks::waiting(&status).collect();
+            let connections = within(self.ask(WAITING)).await?;
+            let waits = |row: &Json, id| {
+                row["waits"] == 1 || for_rows.contains(&id) && row["tid"].as_i64().is_none_or(sleeps)
+            };
+            let ids = connections.iter().filter_map(|row| row["id"].as_i64().filter(|id| waits(row, *id)));
+            Ok(Waiting::Sessions(ids.collect()))
         }
         .boxed()
     }
@@ -265,9 +269,16 @@ fn text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The connections that wait for anything but a row.
-const WAITING: &str = "SELECT id FROM information_schema.processlist \
-    WHERE state IN ('User lock', 'User sleep') OR state LIKE 'Waiting for %'";
+/// The connections, and which of them wait for anything but a row.
+const WAITING: &str = "SELECT id, tid, state IN ('User lock', 'User sleep') OR state LIKE 'Waiting for %' AS waits \
+    FROM information_schema.processlist";
+
+/// Whether a thread sleeps. InnoDB lists a wait for a row before the waiting thread has looked for a deadlock, and who
+/// looks last decides who is rolled back: so a wait counts once its thread has gone to sleep.
+fn sleeps(thread: i64) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{thread}/stat"));
+    stat.map_or(true, |stat| stat.rsplit(") ").next().is_some_and(|state| state.starts_with('S')))
+}
 
 /// The connections that wait for a lock of `GET_LOCK`, and what they have sent.
 const WAITING_FOR_USER_LOCKS: &str =
