@@ -8,76 +8,25 @@ use self::values::Kind;
 
 use std::collections::HashMap;
 
-use super::error::{ALIKE, did_you_mean, nearest};
+use super::{
+    error::{ALIKE, did_you_mean, nearest},
+    has_word,
+};
 use crate::text::{Text, both};
 
 /// The global names that Redis gives to scripts.
-const GLOBALS: [&str; 36] = [
-    "KEYS",
-    "ARGV",
-    "redis",
-    "server",
-    "cjson",
-    "cmsgpack",
-    "bit",
-    "struct",
-    "string",
-    "table",
-    "math",
-    "os",
-    "tonumber",
-    "tostring",
-    "type",
-    "pairs",
-    "ipairs",
-    "next",
-    "select",
-    "unpack",
-    "error",
-    "assert",
-    "pcall",
-    "xpcall",
-    "rawget",
-    "rawset",
-    "rawequal",
-    "setmetatable",
-    "getmetatable",
-    "loadstring",
-    "load",
-    "collectgarbage",
-    "gcinfo",
-    "coroutine",
-    "_G",
-    "_VERSION",
-];
+const GLOBALS: &str = "
+    KEYS ARGV redis server cjson cmsgpack bit struct string table math os tonumber tostring type pairs ipairs
+    next select unpack error assert pcall xpcall rawget rawset rawequal setmetatable getmetatable loadstring
+    load collectgarbage gcinfo coroutine _G _VERSION
+";
 
 /// The members of `redis`.
-const MEMBERS: [&str; 24] = [
-    "call",
-    "pcall",
-    "error_reply",
-    "status_reply",
-    "sha1hex",
-    "log",
-    "replicate_commands",
-    "set_repl",
-    "breakpoint",
-    "debug",
-    "setresp",
-    "acl_check_cmd",
-    "LOG_DEBUG",
-    "LOG_VERBOSE",
-    "LOG_NOTICE",
-    "LOG_WARNING",
-    "REPL_ALL",
-    "REPL_AOF",
-    "REPL_SLAVE",
-    "REPL_REPLICA",
-    "REPL_NONE",
-    "REDIS_VERSION",
-    "REDIS_VERSION_NUM",
-    "register_function",
-];
+const MEMBERS: &str = "
+    call pcall error_reply status_reply sha1hex log replicate_commands set_repl breakpoint debug setresp
+    acl_check_cmd LOG_DEBUG LOG_VERBOSE LOG_NOTICE LOG_WARNING REPL_ALL REPL_AOF REPL_SLAVE REPL_REPLICA
+    REPL_NONE REDIS_VERSION REDIS_VERSION_NUM register_function
+";
 
 pub(crate) const KEYWORDS: [&str; 21] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
@@ -645,17 +594,17 @@ impl<'s> Reader<'s> {
     }
 
     fn check_member(name: &str, at: usize) -> Done {
-        if MEMBERS.contains(&name) {
+        if has_word(MEMBERS, name) {
             return Ok(());
         }
         let message = both!("`redis` has no `{name}`", "`redis` 没有 `{name}`");
-        let near = nearest(name, MEMBERS, ALIKE).unwrap_or("call");
+        let near = nearest(name, MEMBERS.split_ascii_whitespace(), ALIKE).unwrap_or("call");
         let help = values::of_other_lua(name).unwrap_or_else(|| did_you_mean(&format!("redis.{near}")));
         Self::fail(at, Text::join(&[message, help], "; ", "；"))
     }
 
     fn check_name(&self, name: &str, at: usize) -> Done {
-        if GLOBALS.contains(&name) || self.locals.contains(&name) {
+        if has_word(GLOBALS, name) || self.locals.contains(&name) {
             return Ok(());
         }
         let message = both!("unknown name `{name}`", "没有名为 `{name}` 的变量");
@@ -666,7 +615,7 @@ impl<'s> Reader<'s> {
         if let Some(help) = values::of_other_lua(name) {
             return Self::fail(at, Text::join(&[message, help], "; ", "；"));
         }
-        let known = GLOBALS.into_iter().chain(self.locals.iter().copied());
+        let known = GLOBALS.split_ascii_whitespace().chain(self.locals.iter().copied());
         let help = nearest(name, known, ALIKE)
             .map_or_else(|| both!("declare it with `local`", "请先用 `local` 声明"), did_you_mean);
         Self::fail(at, Text::join(&[message, help], "; ", "；"))

@@ -4,6 +4,7 @@ use super::{
     super::{
         Explore, ExploreExpect, Failing, LabKind, MOST_FAULTS, MOST_MOVES, MayFail,
         error::{Mistake, Path},
+        has_word,
     },
     ClientPlan, Scenario,
     program::PlannedVerb,
@@ -11,20 +12,9 @@ use super::{
 use crate::text::both;
 
 /// Redis commands that may block inside the server.
-const WAITING: [&str; 12] = [
-    "WAIT",
-    "WAITAOF",
-    "BLPOP",
-    "BRPOP",
-    "BLMOVE",
-    "BLMPOP",
-    "BRPOPLPUSH",
-    "BZPOPMIN",
-    "BZPOPMAX",
-    "BZMPOP",
-    "XREAD",
-    "XREADGROUP",
-];
+const WAITING: &str = "
+    WAIT WAITAOF BLPOP BRPOP BLMOVE BLMPOP BRPOPLPUSH BZPOPMIN BZPOPMAX BZMPOP XREAD XREADGROUP
+";
 
 impl Scenario {
     /// Whether the state of the clients cannot be restored, so that each order has to be carried out by processes.
@@ -34,7 +24,7 @@ impl Scenario {
         };
         let listens = self.actors.iter().any(|plan| plan.program.listens);
         // A client that blocks inside the server cannot be restored to that state.
-        let waits = || self.sends(|name| WAITING.contains(&name));
+        let waits = || self.sends(|name| has_word(WAITING, name));
         self.is_attached()
             || listens
             || !self.lab().can_be_restored()

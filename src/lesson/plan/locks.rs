@@ -201,6 +201,14 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
                 continue;
             };
             let name = lock.pattern();
+            let other_name = |near: &str| {
+                let message = both!(
+                    "this program holds `{near}` and drops `{lock}`",
+                    "这个程序持有的是 `{near}`，放弃的却是 `{lock}`"
+                );
+                Mistake::new(path, message)
+                    .help(both!("one lock has one name in both places", "同一把锁两处要用同一个名字"))
+            };
             // Without what is filled in, which may be anything, also the space that is missing.
             let bare = |lock: &str| lock.replace(ANY, "");
             let is_slip = |lock: &&String| {
@@ -212,13 +220,7 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
                 && !own.contains(&name)
                 && let Some(near) = own.iter().find(is_slip)
             {
-                let near = near.replace(ANY, "…");
-                let message = both!(
-                    "this program holds `{near}` and drops `{lock}`",
-                    "这个程序持有的是 `{near}`，放弃的却是 `{lock}`"
-                );
-                return Err(Mistake::new(path, message)
-                    .help(both!("one lock has one name in both places", "同一把锁两处要用同一个名字")));
+                return Err(other_name(&near.replace(ANY, "…")));
             }
             if contains(&own, &name) {
                 continue;
@@ -229,12 +231,7 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
             if *belief == Belief::Nothing
                 && let Some(near) = nearest(&name, never_dropped(), ALMOST_THE_SAME).or_else(other)
             {
-                let message = both!(
-                    "this program holds `{near}` and drops `{lock}`",
-                    "这个程序持有的是 `{near}`，放弃的却是 `{lock}`"
-                );
-                return Err(Mistake::new(path, message)
-                    .help(both!("one lock has one name in both places", "同一把锁两处要用同一个名字")));
+                return Err(other_name(near));
             }
             if contains(&held, &name) {
                 continue;

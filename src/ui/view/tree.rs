@@ -66,7 +66,8 @@ impl<'a> ServerPane<'_, 'a> {
         let owners = node.owner().into_iter().chain(node.sharing().iter().copied());
         let owners: Vec<Span<'_>> = owners.map(|owner| scene.session(owner)).collect();
         let beside: usize = owners.iter().map(|owner| owner.width() + 1).sum();
-        let room = if fresh || self.whole { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
+        let room =
+            if fresh || self.whole { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
         let name = text::fit_middle(name, room).into_owned();
         let mut below = Vec::new();
         let mut spans = vec![mark, Span::raw("  ".repeat(depth)), Span::styled(name, style)];

@@ -144,7 +144,10 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
     let mut said = wrapped(&exchange, (&whole, style), (beside, width));
     let begun = (beside > 0).then(|| said.remove(0));
     if said.len() > most {
-        return Rest { beside: None, below: shortened(wrapped("→ ", (&whole, style), (0, width)), most, width) };
+        return Rest {
+            beside: None,
+            below: shortened(wrapped("→ ", (&whole, style), (0, width)), most, width),
+        };
     }
     Rest { beside: begun, below: shortened(said, most, width) }
 }
@@ -174,12 +177,11 @@ fn wrapped(
     while at < whole.len() {
         let room = if lines.is_empty() && first > 0 { first } else { columns };
         let line = text::wrap(&whole[at..], room).into_iter().next().unwrap_or_default();
-        let end = if line.is_empty() || !whole[at..].starts_with(&line) { whole.len() } else { at + line.len() };
+        let end =
+            if line.is_empty() || !whole[at..].starts_with(&line) { whole.len() } else { at + line.len() };
         let reply_at = command.len().clamp(at, end);
-        let spans = [
-            Span::raw(whole[at..reply_at].to_owned()),
-            Span::styled(whole[reply_at..end].to_owned(), style),
-        ];
+        let spans =
+            [Span::raw(whole[at..reply_at].to_owned()), Span::styled(whole[reply_at..end].to_owned(), style)];
         lines.push(Line::from(spans.to_vec()));
         at = end + (whole[end..].len() - whole[end..].trim_start().len());
         // More are never shown.

@@ -2,19 +2,18 @@
 
 use super::{
     super::super::{
-        duration::{parse_millis, parse_signed_millis},
+        duration::parse_signed_millis,
         expr::{
             Mentions,
-            mentions::{comparisons, joined, split_comparison},
+            mentions::{joined, split_comparison},
             tokens::{Kind, tokens},
         },
-        has_word,
-        model::{Param, Params},
     },
     Doubt,
     answer::{Answer, STAT, of_answer},
+    attributes::{of_attribute, of_content, of_list},
 };
-use crate::{lesson::plan::Program, text::both};
+use crate::text::both;
 
 /// A literal on the right of a comparison.
 pub(crate) enum Literal<'s> {
@@ -72,154 +71,6 @@ fn filled_doubt(source: &str) -> Option<Doubt> {
         ),
         both!("write `{right}`", "请写 `{right}`"),
     ))
-}
-
-/// Error codes that only servers produce, and no reply of a program.
-const ERRORS: &str = "
-    ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN BUSY NodeExists
-    NoNode NotEmpty BadVersion EWOULDBLOCK KeyExists LeaseNotFound Unavailable SessionExpired ConnectionLoss
-";
-
-/// The error codes that an expression compares `error` with.
-pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
-    comparisons(source).filter_map(|compared| match compared {
-        ("error", "==" | "!=", right) => match literal(right)? {
-            Literal::Text(code) => Some(code),
-            _ => None,
-        },
-        _ => None,
-    })
-}
-
-/// The doubt about a program that compares a reply with an error code.
-pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Doubt> {
-    comparisons(source).find_map(|(left, operator, right)| {
-        if left == "error" && matches!(literal(right)?, Literal::Number(_) | Literal::Flag) {
-            let text = right.trim_matches(['\'', '"']);
-            return Some((
-                both!(
-                    "`error` is a text or `none`, and never {right}",
-                    "`error` 是文字或 `none`，不会是 {right}"
-                ),
-                if matches!(literal(right), Some(Literal::Flag)) {
-                    both!(
-                        "write `error is none` or `error is not none`",
-                        "请写 `error is none` 或 `error is not none`"
-                    )
-                } else {
-                    both!("in quotes: `error {operator} '{text}'`", "加上引号：`error {operator} '{text}'`")
-                },
-            ));
-        }
-        let Literal::Text(code) = literal(right)? else { return None };
-        let is_number = in_sql && code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit());
-        (known(left) && (is_number || has_word(ERRORS, code))).then(|| {
-            (
-                both!("a reply is never the error {right}", "回复不会是错误 {right}"),
-                both!(
-                    "write `error {operator} {right}`, and let the operation `allow: [{code}]`",
-                    "请写 `error {operator} {right}`，并在操作里写 `allow: [{code}]`"
-                ),
-            )
-        })
-    })
-}
-
-/// The doubt about a comparison with the quoted name of a value that every program has: `look == 'token'`.
-pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
-    comparisons(source).find_map(|(left, operator, right)| {
-        let Literal::Text(name @ ("token" | "self" | "client")) = literal(right)? else { return None };
-        Some((
-            both!("{right} in quotes is plain text", "加了引号的 {right} 只是普通文字"),
-            both!("without quotes: `{left} {operator} {name}`", "去掉引号：`{left} {operator} {name}`"),
-        ))
-    })
-}
-
-/// The doubt about a quoted text in place of a sequential znode: `names|before('mine')`.
-pub(crate) fn unnumbered_doubt(source: &str) -> Option<Doubt> {
-    let (_, rest) = source.split_once("|before(")?;
-    let Literal::Text(text) = literal(rest.split_once(')')?.0.trim())? else { return None };
-    (!text.ends_with(|c: char| c.is_ascii_digit())).then(|| {
-        (
-            both!("'{text}' in quotes is no sequential znode", "加了引号的 '{text}' 不是顺序节点的名字"),
-            both!("without quotes: `before({text})`", "去掉引号：`before({text})`"),
-        )
-    })
-}
-
-/// The doubt about arithmetic on a text: `read - 1`.
-pub(crate) fn arithmetic_doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
-    let tokens = tokens(source).ok()?;
-    (0..tokens.len()).find_map(|n| {
-        let (Kind::Name, name) = tokens[n] else { return None };
-        let before = n.checked_sub(1).map(|before| tokens[before].1);
-        let (Kind::Sign, sign) = tokens.get(n + 1)? else { return None };
-        let next = tokens.get(n + 2)?;
-        let computes =
-            matches!(*sign, "-" | "*" | "/" | "//" | "%") || (*sign == "+" && next.0 == Kind::Number);
-        let number = next.1;
-        let help = match answer(name).filter(|_| computes && !matches!(before, Some("." | "|" | "~")))? {
-            Answer::Text => both!(
-                "`{name}|int` is its number: `{name}|int {sign} {number}`",
-                "`{name}|int` 是它的数值：`{name}|int {sign} {number}`"
-            ),
-            Answer::Ok => both!(
-                "it is 'OK' or `none`; count in a variable of your own: `- let: {{ votes: votes {sign} {number} }}`",
-                "它是 'OK' 或 `none`；计数请用自己的变量：`- let: {{ votes: votes {sign} {number} }}`"
-            ),
-            _ => return None,
-        };
-        Some((
-            both!(
-                "`{name}` answers a text, with which nothing can be computed",
-                "`{name}` 的回复是文字，不能用来计算"
-            ),
-            help,
-        ))
-    })
-}
-
-/// The doubt about an error code that a claim expects but no operation with this label allows: the run would have ended
-/// with it.
-pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Doubt> {
-    let of_sql = program.statement_of(label).is_some();
-    let is_number = of_sql && code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit());
-    let is_code = has_word(ERRORS, code) || is_number;
-    // The value of a key and the result of a script may be any text.
-    let answer = program.answer_of(label)?;
-    let is_plain = of_sql || matches!(answer, Answer::Ok | Answer::Number | Answer::Object(_));
-    (is_code && is_plain && !program.allows(label, code)).then(|| {
-        (
-            both!("no operation `{label}` allows the error '{code}'", "没有 `{label}` 操作允许错误 '{code}'"),
-            both!("let the operation `allow: [{code}]`", "请在操作里写 `allow: [{code}]`"),
-        )
-    })
-}
-
-/// The doubt about a text parameter that is compared by size: `votes >= quorum`.
-/// Returns the parameter's name, too.
-pub(crate) fn size_doubt<'s>(source: &'s str, params: &Params) -> Option<(&'s str, Doubt)> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
-        let is_size = matches!(operator, "<" | "<=" | ">" | ">=");
-        let word = |name: &str| match params.get(name) {
-            Some(Param::Word(word)) if parse_millis(word).is_err() => Some(word.clone()),
-            _ => None,
-        };
-        let (name, word) =
-            [left, right].into_iter().find_map(|name| Some((name, word(name)?))).filter(|_| is_size)?;
-        Some((
-            name,
-            (
-                both!(
-                    "`{name}` is the text `{word}`, and no number: it is compared in `{part}`",
-                    "`{name}` 是文字 `{word}`，不是数字，而它要在 `{part}` 里比较大小"
-                ),
-                both!("give the parameter a number: `{name}: 3`", "请给这个参数一个数字：`{name}: 3`"),
-            ),
-        ))
-    })
 }
 
 /// The doubt about a left side that is wrong whatever it is compared with.
@@ -393,7 +244,7 @@ pub(super) fn of_number(left: &str, operator: &str, value: &Literal<'_>, right: 
     )
 }
 
-fn of_whole_list(left: &str, right: &str, item: &str) -> Doubt {
+pub(super) fn of_whole_list(left: &str, right: &str, item: &str) -> Doubt {
     (
         both!("`{left}` is a list, and never {right}", "`{left}` 是列表，不会是 {right}"),
         both!(
@@ -511,153 +362,6 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
         )),
         _ => None,
     }
-}
-
-/// The doubt about a whole list of texts that is compared with a list of numbers, or about pairs of a member and its
-/// score that are the other way round.
-fn of_list(left: &str, operator: &str, right: &str) -> Option<Doubt> {
-    let (call, part) = left.rsplit_once(").")?;
-    let items = right.strip_prefix('[')?.strip_suffix(']')?;
-    if !call.starts_with("value(") || !matches!(operator, "==" | "!=") {
-        return None;
-    }
-    let number = |item: &str| item.trim().parse::<f64>().is_ok();
-    let of_numbers = || {
-        (
-            both!("`{left}` holds texts, and here are numbers", "`{left}` 里是文字，这里写的是数字"),
-            both!("put each in quotes: `['1', '2']`", "请给每个加上引号：`['1', '2']`"),
-        )
-    };
-    match part {
-        "list" | "set" => items.split(',').any(number).then(of_numbers),
-        "sorted_set" => {
-            let pairs = items.split('[').skip(1).filter_map(|pair| pair.split(']').next());
-            let pairs: Vec<(&str, &str)> = pairs.filter_map(|pair| pair.rsplit_once(',')).collect();
-            if pairs.iter().any(|(_, score)| number(score)) {
-                return Some(of_numbers());
-            }
-            let (member, score) = pairs.into_iter().find_map(|(first, second)| {
-                let Literal::Text(member) = literal(second.trim())? else { return None };
-                member.parse::<f64>().is_err().then(|| (second.trim(), first.trim()))
-            })?;
-            Some((
-                both!(
-                    "each pair of `{left}` is a member and then its score, and {member} is no score",
-                    "`{left}` 的每一对先是成员、后是分数，而 {member} 不是分数"
-                ),
-                both!("write `[[{member}, {score}]]`", "请写 `[[{member}, {score}]]`"),
-            ))
-        }
-        _ => None,
-    }
-}
-
-/// The doubt about an attribute that never has the value it is compared with.
-fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Option<Doubt> {
-    let plain = !left.contains([' ', '|', '(']);
-    let says_yes_or_no = left.ends_with(".crashed") || left.ends_with(".finished");
-    if plain && says_yes_or_no && !matches!(value, Literal::Flag) {
-        return Some((
-            both!(
-                "`{left}` is `true` or `false`, never {right}",
-                "`{left}` 是 `true` 或 `false`，不会是 {right}"
-            ),
-            both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
-        ));
-    }
-    if plain && left.ends_with(".notified") && !matches!(value, Literal::Number(_)) {
-        return Some(of_number(left, "==", &Literal::Flag, right));
-    }
-    if plain
-        && left.rsplit_once('.').is_some_and(|(_, field)| field == "what")
-        && let Literal::Text(word) = value
-        && let Some(event) = event(word)
-    {
-        return Some((
-            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
-            both!("did you mean '{event}'?", "是不是 '{event}'？"),
-        ));
-    }
-    if let Some((entry, field)) = left.split_once("].")
-        && !field.contains(['[', '.', '|', ' '])
-        && left.starts_with("value(")
-    {
-        let (is_stream, is_sorted) = (entry.contains(").stream["), entry.contains(").sorted_set["));
-        if is_stream && !entry.contains("][") {
-            return Some((
-                both!(
-                    "an entry of a stream is its id and its fields: `{entry}]` has no `.{field}`",
-                    "stream 的一条消息由 ID 和字段组成：`{entry}]` 没有 `.{field}`"
-                ),
-                both!("write `{entry}][1].{field}`", "请写 `{entry}][1].{field}`"),
-            ));
-        }
-        if is_sorted {
-            return Some((
-                both!(
-                    "`{entry}]` is a member with its score, and has no `.{field}`",
-                    "`{entry}]` 是成员和分数的一对，没有 `.{field}`"
-                ),
-                both!(
-                    "the member is `{entry}][0]`, the score `{entry}][1]`",
-                    "成员是 `{entry}][0]`，分数是 `{entry}][1]`"
-                ),
-            ));
-        }
-    }
-    let of_hash = left.starts_with("value(") && !left.contains('|');
-    let whole = [").list", ").set", ").sorted_set", ").stream"].iter().any(|part| left.ends_with(part));
-    if whole && left.starts_with("value(") && matches!(value, Literal::Text(_) | Literal::Number(_)) {
-        let item = if matches!(value, Literal::Text(_)) { right } else { "'A'" };
-        return Some(of_whole_list(left, right, item));
-    }
-    let parts = [").hash", ").list", ").set", ").sorted_set"];
-    let field = parts.iter().find_map(|part| Some(left.split_once(part)?.1)).filter(|_| of_hash)?;
-    // The items of a sorted set are pairs of a member and its score.
-    let of_pairs = left.contains(").sorted_set[") && field.matches('[').count() == 1 && field.ends_with(']');
-    match value {
-        Literal::Text(_) | Literal::Number(_) if of_pairs => Some((
-            both!(
-                "`{left}` is a member with its score, never {right}",
-                "`{left}` 是成员和分数的一对，不会是 {right}"
-            ),
-            both!(
-                "the member is `{left}[0]`, the score `{left}[1]`",
-                "成员是 `{left}[0]`，分数是 `{left}[1]`"
-            ),
-        )),
-        Literal::Number(number) if field.starts_with(['.', '[']) => Some(of_content(left, operator, *number)),
-        _ => None,
-    }
-}
-
-/// The doubt about what a key holds that is compared with a number.
-fn of_content(left: &str, operator: &str, number: i64) -> Doubt {
-    (
-        both!(
-            "`{left}` is a text or `none`, never the number {number}",
-            "`{left}` 是文字或 `none`，不会是数字 {number}"
-        ),
-        both!("write `{left}|int {operator} {number}`", "请写 `{left}|int {operator} {number}`"),
-    )
-}
-
-/// The events that ZooKeeper's clients are notified of.
-pub(super) const EVENTS: [&str; 7] = [
-    "NodeCreated",
-    "NodeDeleted",
-    "NodeDataChanged",
-    "NodeChildrenChanged",
-    "Suspended",
-    "Reconnected",
-    "Expired",
-];
-
-/// The event that a misspelt word means.
-fn event(word: &str) -> Option<&'static str> {
-    let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
-    let plain = plain.strip_prefix("Session").or_else(|| plain.strip_prefix("Connection")).unwrap_or(&plain);
-    EVENTS.into_iter().find(|event| event.eq_ignore_ascii_case(plain) && *event != word)
 }
 
 /// Whether an expression is the length of something, and nothing is computed with it.

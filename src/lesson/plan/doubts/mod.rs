@@ -2,10 +2,12 @@
 //! number, or constants with each other. A run accepts them, but `check` refuses them, because they prove nothing.
 
 mod answer;
+mod attributes;
 mod beginning;
 mod comparison;
 mod contradiction;
 pub(crate) mod events;
+mod in_programs;
 pub(crate) mod items;
 mod kinds;
 mod owners;
@@ -23,11 +25,9 @@ use self::{
 };
 pub(crate) use self::{
     answer::{Answer, field_doubt, of_named},
-    comparison::{
-        Literal, arithmetic_doubt, doubt, error_doubt, errors_asked, literal, name_doubt, size_doubt,
-        unnumbered_doubt, unquoted,
-    },
+    comparison::{Literal, doubt, literal, unquoted},
     contradiction::required,
+    in_programs::{arithmetic_doubt, error_doubt, errors_asked, name_doubt, size_doubt, unnumbered_doubt},
     kinds::{Held, Kind, count_doubt, held, held_doubt, kind_doubt},
     returns::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
 };

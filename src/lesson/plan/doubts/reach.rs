@@ -17,7 +17,8 @@ use super::{
         Act, ActorPlan, PlannedVerb, Scenario,
     },
     Doubt,
-    comparison::{Literal, literal, unallowed},
+    comparison::{Literal, literal},
+    in_programs::unallowed,
     items,
 };
 use crate::{

@@ -16,7 +16,8 @@ use super::{
         PlannedVerb, Scenario,
     },
     Doubt,
-    comparison::{EVENTS, Literal, literal, never_or_always, of_less, of_number, unquoted},
+    attributes::EVENTS,
+    comparison::{Literal, literal, never_or_always, of_less, of_number, unquoted},
     items::is_word,
     owners::never_owned,
 };
