@@ -49,3 +49,17 @@ fn every_text_of_every_step_can_be_read_whole() {
     assert!(steps > 500, "only {steps} steps were looked at");
     assert!(cut.is_empty(), "{} texts do not fit:\n{}", cut.len(), cut.join("\n\n"));
 }
+
+#[test]
+fn every_counter_has_a_name_in_both_languages() {
+    let mut counters = 0;
+    for scenario in all_carried() {
+        for counter in &scenario.counters {
+            counters += 1;
+            let title = scenario.counter_titles.iter().find(|known| known.name == *counter);
+            let says = title.map(|known| known.title.zh.as_str()).unwrap_or_default();
+            assert!(!says.is_ascii(), "{}: {counter} has no Chinese title", scenario.loaded.lesson.id);
+        }
+    }
+    assert!(counters > 50, "{counters}");
+}

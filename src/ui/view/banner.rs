@@ -28,7 +28,8 @@ const LETTERS: &[(char, u16)] = &[
     ('Y', 0b101_101_010_010_010), ('Z', 0b111_001_010_100_111),
     ('\'', 0b010_010_000_000_000), ('.', 0b000_000_000_000_010), (':', 0b000_010_000_010_000),
     ('6', 0b011_100_110_101_010), ('7', 0b111_001_010_010_010), ('8', 0b010_101_010_101_010),
-    ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('!', 0b010_010_010_000_010), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
+    ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('!', 0b010_010_010_000_010), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), ('→', 0b010_001_111_001_010),
+    (' ', 0),
 ];
 
 /// Names with the glyphs of their clients: `● A and ■ B`.
@@ -42,10 +43,11 @@ pub fn alarm_words(scene: &Scene<'_>) -> Option<String> {
     match scene.alarm()? {
         Alarm::Holders(excess, _) => Some(words::overlap_span(scene.lang, excess)),
         Alarm::Oversold(oversold) => {
-            let Oversold { sold, of, before, .. } = oversold;
+            let Oversold { sold, of, before, now, .. } = oversold;
             let counter = words::named(scene.log, oversold.counter, scene.lang);
             let words = match oversold.change() {
-                Some(change) if !oversold.exceeds() => format!("{counter} {sold}, {of} {change:+}"),
+                // A change of -1 would read as what is left.
+                Some(_) if !oversold.exceeds() => format!("{counter} {sold}, {of} {before} → {now}"),
                 _ => format!("{counter} {sold}/{before}"),
             };
             Some(words.to_uppercase())
@@ -65,6 +67,12 @@ fn breach_words(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
 /// The text for a broken invariant, from the event that reports it on.
 pub fn breach_sentence(run: (&Log, &Chart), says: &Text, event: usize, lang: Lang) -> String {
     format!("{} · {}", breach_words(run, event, lang), sentence_of(says, lang))
+}
+
+/// The same in at most `room` columns if possible: the lesson's own sentence says more than that an invariant is broken.
+pub fn breach_within(run: (&Log, &Chart), (says, event): (&Text, usize), lang: Lang, room: usize) -> String {
+    let words = breach_sentence(run, says, event, lang);
+    if text::width(&words) > room { sentence_of(says, lang) } else { words }
 }
 
 /// A sentence of a lesson, without its full stop.
@@ -133,11 +141,9 @@ fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
             said + &lock.filter(|lock| text::width(lock) <= room).unwrap_or_default()
         }
         Some(Alarm::Broken(says, event)) => {
-            let words = breach_sentence((scene.log, scene.chart), says, event, scene.lang);
-            // If space is short, the lesson's own sentence says more than that an invariant is broken.
             let room = width.saturating_sub(if taken == 0 { 2 } else { taken + 4 });
-            let is_cut = text::width(&words) > usize::from(room);
-            format!(" {} ", if is_cut { sentence_of(says, scene.lang) } else { words })
+            let run = (scene.log, scene.chart);
+            format!(" {} ", breach_within(run, (says, event), scene.lang, room.into()))
         }
         None => return None,
     })

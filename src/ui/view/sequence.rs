@@ -187,7 +187,8 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         RowKind::Breach => {
             if let Some(EventKind::Breached { says, .. }) = scene.event(row.event) {
                 let run = (scene.log, scene.chart);
-                let words = banner::breach_sentence(run, says, row.event, scene.lang);
+                let room = usize::from(layout.window.plot.width).saturating_sub(1);
+                let words = banner::breach_within(run, (says, row.event), scene.lang, room);
                 draw_alarm(scene, layout, (&words, placed.y), buf);
             }
         }

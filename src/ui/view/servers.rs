@@ -93,12 +93,12 @@ fn all_lines<'a>(scene: &Scene<'a>, width: usize, rows: Rows) -> Vec<Line<'a>> {
         }
         lines.extend(pane.lines());
     }
-    lines.extend(sentinels(scene, width));
+    lines.extend(sentinels(scene, width, rows));
     lines
 }
 
-/// The progress of the Sentinels in a failover.
-fn sentinels<'a>(scene: &Scene<'a>, width: usize) -> Vec<Line<'a>> {
+/// The progress of the Sentinels in a failover; with few rows without a heading.
+fn sentinels<'a>(scene: &Scene<'a>, width: usize, rows: Rows) -> Vec<Line<'a>> {
     let Scene { lang, world, .. } = *scene;
     let sentinels = &world.sentinels;
     if sentinels.is_silent() {
@@ -120,13 +120,16 @@ fn sentinels<'a>(scene: &Scene<'a>, width: usize) -> Vec<Line<'a>> {
         let chosen = sentinels.chosen.as_ref().map(|server| words::MAKES_MASTER.with(lang, &[server]));
         said.push(words::ELECTED.with(lang, &[leader]) + &chosen.unwrap_or_default());
     }
-    let heading = format!("{} {}", glyphs::SENTINEL, words::SENTINELS.get(lang));
-    let mut lines = vec![Line::styled(heading, scene.style(Role::Accent))];
-    let rows = said.iter().flat_map(|said| text::wrap(said, width.saturating_sub(2)));
+    let is_few = rows == Rows::Few;
+    let heading = (!is_few).then(|| format!("{} {}", glyphs::SENTINEL, words::SENTINELS.get(lang)));
+    let heading = heading.map(|heading| Line::styled(heading, scene.style(Role::Accent)));
+    let said =
+        said.iter().map(|said| if is_few { format!("{} {said}", glyphs::SENTINEL) } else { said.clone() });
     let sign = if sentinels.is_news { "~ " } else { "  " };
     let sign = Span::styled(sign, scene.style(Role::Good));
-    lines.extend(rows.map(|row| Line::from(vec![sign.clone(), Span::raw(row)])));
-    lines
+    let said = said.flat_map(|said| text::wrap(&said, width.saturating_sub(2)));
+    let said = said.map(|row| Line::from(vec![sign.clone(), Span::raw(row)]));
+    heading.into_iter().chain(said).collect()
 }
 
 impl<'a> ServerPane<'_, 'a> {

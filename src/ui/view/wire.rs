@@ -7,6 +7,10 @@ use crate::{
     ui::chart::{StoryMark, WireRow},
 };
 
+/// The columns of most times: lines do not move when the first longer time appears.
+const USUAL_TIME: usize = 6;
+/// From so many columns on, names are longer.
+const ROOMY: u16 = 44;
 /// The maximum lines in which the newest command and its reply are shown in full; a longer text is cut to the second
 /// number.
 const READ: usize = 8;
@@ -78,7 +82,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     let Rest { beside, below } = rest(scene, back, area);
     let visible = window(scene, back, area.height - u16::try_from(below.len()).unwrap_or_default());
     let first = visible.start;
-    let columns = Columns::of(scene, &scene.chart.wire[visible.clone()]);
+    let columns = Columns::of(scene, &scene.chart.wire[visible.clone()], area.width);
     let bottom = area.top() + u16::try_from(visible.len()).unwrap_or_default();
     for (y, line) in (bottom..area.bottom()).zip(&below) {
         buf.set_line(area.x + 2, y, line, area.width.saturating_sub(2));
@@ -127,7 +131,7 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
     let visible = window(scene, back, area.height);
     // A reply may come long after its request, whose line may be out of sight.
     let is_visible = visible.contains(&newest);
-    let columns = Columns::of(scene, &scene.chart.wire[visible]);
+    let columns = Columns::of(scene, &scene.chart.wire[visible], area.width);
     let line = line(scene, row, columns, area.width.into());
     let is_cut = line.spans.iter().any(|span| span.content.ends_with('…'));
     let (short, _) = reply(scene, row, Reply::brief);
@@ -203,7 +207,7 @@ fn cut_remark(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Option<String
     let is_remark =
         |row: &&WireRow| matches!(scene.event(row.event), Some(EventKind::Said { zh: Some(_), .. }));
     let remark = since.take(area.height.into()).find(is_remark)?;
-    let columns = Columns::of(scene, &scene.chart.wire[window(scene, back, area.height)]);
+    let columns = Columns::of(scene, &scene.chart.wire[window(scene, back, area.height)], area.width);
     let (words, _) = detail::own_words(scene, remark.event);
     (text::width(&words) > columns.room(area.width.into())).then_some(words)
 }
@@ -216,11 +220,15 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(scene: &Scene<'_>, rows: &[WireRow]) -> Self {
-        let most = if scene.world.servers.len() > 1 { 16 } else { 8 };
+    fn of(scene: &Scene<'_>, rows: &[WireRow], width: u16) -> Self {
+        let most = match scene.world.servers.len() {
+            2.. => 16,
+            _ if width < ROOMY => 8,
+            _ => 12,
+        };
         let names = rows.iter().map(|row| text::width(&who(scene, row))).max();
         let times = rows.iter().map(|row| text::width(&moment(scene, row))).max();
-        Self { time: times.unwrap_or_default(), names: names.unwrap_or(1).clamp(1, most) }
+        Self { time: times.unwrap_or_default().max(USUAL_TIME), names: names.unwrap_or(1).clamp(1, most) }
     }
 
     /// The columns of a line beside the time and the sender.

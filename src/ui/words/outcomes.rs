@@ -47,8 +47,7 @@ pub const NO_MORE_RACES: Words = Words::new("There can be no more races here.", 
 
 pub const THIS_RACE: Words = Words::new("This race", "这次并发竞争");
 /// The race's number, the number of races, its seed.
-pub const WHICH_RACE: Words =
-    Words::new("Race {} of {}, seed {}:", "第 {} 次并发竞争（共 {} 次），种子 {}：");
+pub const WHICH_RACE: Words = Words::new("Race {} of {}, seed {}", "第 {} 次并发竞争（共 {} 次），种子 {}");
 pub const NO_STORY: Words = Words::new(
     "There is no story: whoever got a reply went on at once. What the servers hold was read at the end only.",
     "这里没有剧情：谁收到回复，谁就立即继续。服务器上的数据只在最后读取了一次。",

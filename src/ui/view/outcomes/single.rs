@@ -122,14 +122,14 @@ impl SingleRace<'_> {
         }
         what.push_str(&words_of(self.outcome, self.wording, lang));
         let mut lines = Vec::new();
-        let both = format!("{which} {what}");
+        let both = format!("{which}{}{what}", lang.colon());
         let mut tell = |words: &str, role: Role| {
             lines.extend(paragraph::plain(words, columns, scene.style(role)));
         };
         if text::width(&both) <= columns {
             tell(&both, role);
         } else {
-            tell(&which, Role::Text);
+            tell(&format!("{which}{}", lang.colon().trim_end()), Role::Text);
             tell(&what, role);
         }
         if let Some(why) = self.why {
