@@ -1,5 +1,6 @@
 //! The processes of clients: Lockstep's own, and programs of users and lessons.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
@@ -16,6 +17,11 @@ use crate::lesson::{
 };
 use crate::log::Product;
 use crate::process::{rest::Threads, spawner, sweep::WAITS, workspace::file_name};
+
+/// Keeps V8 from cleaning a small heap about 8 s after work: its timer looks like one of the program's own. Older versions
+/// do not know the flag and would complain.
+const QUIET_NODE: &str = "if (parseInt(process.versions.node) >= 20) {\n  \
+    require('v8').setFlagsFromString('--no-memory-reducer-for-small-heaps');\n}\n";
 
 /// A running program of a user or a lesson.
 pub(crate) struct StartedProgram {
@@ -84,6 +90,7 @@ impl Lab {
             Origin::Carried => drop(command.current_dir(self.unpack_programs().map_err(failed)?)),
         }
         self.installed.offer(&exec.libraries, &mut command);
+        command.env("NODE_OPTIONS", self.node_options(exec).map_err(failed)?);
         // Unbuffered, so that lines are read when they are printed.
         command.env("PYTHONUNBUFFERED", "1");
         let (process, pipes) = Process::start(&format!("client {name}"), command, &self.workspace, true)?;
@@ -92,6 +99,16 @@ impl Lab {
         let threads = Threads::new(process.pid(), status);
         let threads = threads.ok_or_else(|| failed(io::Error::other("its process number makes no sense")))?;
         Ok(StartedProgram { process, output: output.into(), threads, slot })
+    }
+
+    /// Options for Node: the user's own, unless the lesson names its libraries, and ours.
+    fn node_options(&self, exec: &Exec) -> io::Result<String> {
+        let file = self.workspace.join("quiet-node.cjs");
+        if !file.exists() {
+            fs::write(&file, QUIET_NODE)?;
+        }
+        let own = env::var("NODE_OPTIONS").ok().filter(|_| exec.libraries.is_empty());
+        Ok(format!("{} --require \"{}\"", own.unwrap_or_default(), file.display()).trim_start().to_owned())
     }
 
     /// The directory with the files of programs that carried lessons start.

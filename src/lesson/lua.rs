@@ -616,10 +616,16 @@ impl<'s> Reader<'s> {
             return Self::fail(at, Text::join(&[message, help], "; ", "；"));
         }
         let known = GLOBALS.split_ascii_whitespace().chain(self.locals.iter().copied());
-        let help = nearest(name, known, ALIKE)
-            .map_or_else(|| both!("declare it with `local`", "请先用 `local` 声明"), did_you_mean);
+        let help = nearest(name, known, ALIKE).map_or_else(undeclared, did_you_mean);
         Self::fail(at, Text::join(&[message, help], "; ", "；"))
     }
+}
+
+fn undeclared() -> Text {
+    both!(
+        "declare it with `local`; what the call passes is `KEYS[1]`, `ARGV[1]` and so on",
+        "请先用 `local` 声明；调用时传入的键和参数是 `KEYS[1]`、`ARGV[1]` 等"
+    )
 }
 
 fn global(written: &str) -> Text {

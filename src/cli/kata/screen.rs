@@ -196,6 +196,8 @@ impl Screen<'_> {
         self.rounds.borrow_mut().clear();
         self.board.send_modify(|board| {
             board.judging = true;
+            // It was about the version before, and hides the key that leads on.
+            board.notice = None;
             (board.rounds, board.failure, board.mistake) = (Vec::new(), None, None);
             if board.solution.is_none() {
                 board.discussion = None;

@@ -265,6 +265,17 @@ fn shorten(word: &mut String) {
     }
 }
 
+/// The first statement of a script that names no script yet, as those of one library may begin alike; else the very first.
+fn first_line(script: &str, known: &BTreeMap<String, String>) -> String {
+    let named = |line: &str| -> String { line.trim().chars().take(LONGEST_SCRIPT).collect() };
+    let text = first_statement(script);
+    let is_free = |line: &&str| !known.values().any(|name| *name == named(line));
+    let mut lines =
+        text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"));
+    let line = lines.find(is_free).or_else(|| text.lines().next()).unwrap_or_default();
+    named(line)
+}
+
 /// A Lua script without the comments that it begins with, or with them if there is nothing else.
 fn first_statement(text: &str) -> &str {
     let text = text.trim_start();
@@ -292,12 +303,7 @@ fn script_name(script: &str, known: &Scripts) -> String {
     {
         return name.clone();
     }
-    let name = if is_hash {
-        format!("{}…", &script[..8])
-    } else {
-        let first = first_statement(script).lines().next().unwrap_or_default().trim_end();
-        first.chars().take(LONGEST_SCRIPT).collect()
-    };
+    let name = if is_hash { format!("{}…", &script[..8]) } else { first_line(script, &known) };
     if known.len() < MOST_SCRIPTS {
         known.insert(hash, name.clone());
     }
@@ -334,6 +340,17 @@ mod tests {
             assert_eq!(first_statement(text).trim_end(), "return 1", "{text}");
         }
         assert_eq!(first_statement(" -- nothing"), "-- nothing");
+    }
+
+    #[test]
+    fn scripts_that_begin_alike_have_names_of_their_own() {
+        let scripts = Scripts::default();
+        let begin = "-- if it can\nredis.pcall('SELECT', ARGV[1])\n\n";
+        let named = |rest: &str| script_name(&format!("{begin}{rest}"), &scripts);
+        assert_eq!(named("-- takes\nreturn 1"), "redis.pcall('SELECT', ARGV[1])");
+        assert_eq!(named("-- gives\n  return 2"), "return 2");
+        assert_eq!(named("-- takes\nreturn 1"), "redis.pcall('SELECT', ARGV[1])");
+        assert_eq!(named("return 2"), "redis.pcall('SELECT', ARGV[1])");
     }
 
     #[test]

@@ -9,7 +9,10 @@ use crate::{
         Loaded,
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, mentions::beginning, split_words},
-        plan::BUILTINS,
+        plan::{
+            BUILTINS,
+            names::{self, Named},
+        },
         step::{Operation, Step, Verb},
     },
     log::Command,
@@ -119,6 +122,7 @@ impl AnswerChecker<'_> {
             }
             Step::Let { values } => values.iter().try_for_each(|(name, source)| {
                 let path = path.key("let").key(name);
+                names::check(name, Named::Value, &path)?;
                 self.may_set(name, &path).and_then(|()| self.expr(source, &path))
             }),
             Step::If { condition, then, otherwise } => {

@@ -36,6 +36,13 @@ pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake
     // A `-` is allowed in names that claims can quote: `moves('A.try-lock')`.
     let may_be_joined = matches!(named, Named::Operation | Named::Client);
     let part = |c: char| c.is_alphanumeric() || c == '_' || may_be_joined && c == '-';
+    if let (Named::Value, Some((set, _))) = (named, name.split_once('=')) {
+        let set = set.trim();
+        return wrong(
+            both!("`{name}` cannot be the name of {what}", "`{name}` 不能用作{what}的名字", what),
+            both!("a colon comes before the value: `{{ {set}: … }}`", "值的前面是冒号：`{{ {set}: … }}`"),
+        );
+    }
     if !begins_well || !name.chars().all(part) {
         return wrong(
             both!("`{name}` cannot be the name of {what}", "`{name}` 不能用作{what}的名字", what),

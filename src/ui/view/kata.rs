@@ -145,7 +145,12 @@ impl KataView<'_> {
                     }
                     RoundState::Failed => ("✗", Role::Danger, String::new()),
                 };
-                let name = text::pad(round.title.get(lang), 40);
+                let title = round.title.get(lang);
+                let name = if more.is_empty() {
+                    text::fit(title, width.saturating_sub(2)).into_owned()
+                } else {
+                    text::pad(title, 40)
+                };
                 lines.push(Line::from(vec![
                     Span::styled(format!("{mark} "), theme.style(role)),
                     Span::styled(name, theme.style(if role == Role::Chrome { role } else { Role::Text })),

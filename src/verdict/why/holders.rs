@@ -2,13 +2,14 @@
 
 use super::{
     Kind, Why,
-    case::{Case, keyspace},
+    case::{Case, keyspace, writes},
     entries, words,
 };
 use crate::{
     clock::LessonTime,
     log::{
-        ActorId, Belief, Command, Condition, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed, Role,
+        ActorId, Belief, Command, Condition, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed,
+        Reply, Role,
     },
     verdict::Breach,
     world::effect::{Access, Effect, lease},
@@ -37,6 +38,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         .find_map(Pair::explain)
         .or_else(|| pairs.iter().find_map(Pair::taken_out))
         .or_else(|| not_refused(&pairs))
+        .or_else(|| pairs.iter().find_map(Pair::went_on_after_refused_exec))
 }
 
 /// Everything that the other holders had set for the lock existed when the last one got it.
@@ -170,6 +172,33 @@ impl Pair<'_, '_> {
             })?;
             let text = words::unknown_to(self.case, Kind::CheckThenAct, (look, between, act));
             Some(Why::new(Kind::CheckThenAct, [look.sent, between.sent, act.sent], text))
+        })
+    }
+
+    /// One of the two believes although its transaction was refused: another had written to what it watched.
+    fn went_on_after_refused_exec(&self) -> Option<Why> {
+        [self.second, self.first].into_iter().find_map(|(actor, believed)| {
+            let (exec, _) = self.case.last_sent(actor, believed)?;
+            let refused = |event: &Event| {
+                matches!(&event.kind, EventKind::Replied { actor: known, reply, .. }
+                if *known == actor && **reply == Reply::Value(serde_json::Value::Null))
+            };
+            let is_exec = self.case.sent(exec)?.is_redis("EXEC");
+            let replied = (exec..believed).find(|n| is_exec && refused(&self.case.events[*n]))?;
+            let watch = (0..exec).rev().find(|n| {
+                self.case.sender(*n) == Some(actor)
+                    && self.case.sent(*n).is_some_and(|sent| sent.is_redis("WATCH"))
+            })?;
+            let keys = self.case.words(watch).get(1..)?;
+            let between = self.case.effects.iter().rev().find(|effect| {
+                writes(effect)
+                    && effect.actor != actor
+                    && keys.contains(&effect.key)
+                    && effect.sent > watch
+                    && effect.replied < replied
+            })?;
+            let text = words::went_on_after_refused_exec(self.case, watch, between, exec);
+            Some(Why::new(Kind::CheckThenAct, [watch, between.sent, replied], text))
         })
     }
 

@@ -118,6 +118,17 @@ fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
 }
 
 #[test]
+fn who_goes_in_after_a_refused_transaction_has_not_asked_its_reply() {
+    let mut run = Run::new(OVERLAP);
+    let watch = run.moves(1, "WATCH lock", "OK");
+    run.moves(1, "EXISTS lock", 0);
+    let between = run.takes(0, "PSETEX lock 3000 A-1");
+    let exec = run.moves(1, "EXEC", Value::Null);
+    run.log.believes(1, Belief::Holding);
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+}
+
+#[test]
 fn whoever_wrote_to_one_key_by_a_look_at_another_has_not_seen_what_was_written_there() {
     let mut run = Run::new("\"sold > 0\"");
     run.moves(0, "GET file", "empty");

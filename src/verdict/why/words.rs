@@ -73,6 +73,26 @@ pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect),
     )
 }
 
+/// An actor went on as if its transaction had been carried out.
+pub(crate) fn went_on_after_refused_exec(
+    case: &Case<'_>,
+    watch: usize,
+    between: &Effect,
+    exec: usize,
+) -> Text {
+    let (actor, other) = (case.sender_name(exec), case.name(between.actor));
+    let (watched, wrote) = (case.command(watch), case.command(between.sent));
+    Text::new(
+        format!(
+            "{other}'s {wrote} came between {actor}'s {watched} and {actor}'s EXEC: EXEC was refused, and {actor} went on \
+             as if it had not been."
+        ),
+        format!(
+            "{actor} 的 {watched} 和 EXEC 之间，插进了 {other} 的 {wrote}：EXEC 没有执行，{actor} 却照样往下走。"
+        ),
+    )
+}
+
 /// An actor set the lease of a key, or deleted a key, that was never its own.
 pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Text {
     let (holder, other) = (case.name(setting.actor), case.name(act.actor));
