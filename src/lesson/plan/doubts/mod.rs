@@ -6,6 +6,7 @@ mod beginning;
 mod comparison;
 mod contradiction;
 pub(crate) mod events;
+mod increments;
 pub(crate) mod items;
 mod kinds;
 mod owners;
@@ -73,6 +74,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
             return Err(Mistake::new(at, message).help(help));
         }
     }
+    increments::check(scenario)?;
     check_story(scenario)?;
     reach::check(scenario)?;
     let root = Path::root();
@@ -96,6 +98,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
         }
     }
     check_together(scenario, &at.key("claims"))?;
+    check_quoted(scenario, all)?;
     let (invariants, others, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
         (Some(own), _) => (own, &[][..], at.key("invariants")),
         (None, Some(shared)) => (shared, all, root.key("invariants")),
@@ -334,6 +337,36 @@ fn check_together(scenario: &Scenario, at: &Path) -> Result<(), Mistake> {
     Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
 }
 
+/// Reports a number in quotes if another claim compares the same reply with a number: one of both never holds.
+fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
+    let is_number = |reply: &str| {
+        let sources = all.iter().flat_map(|scenario| scenario.claim_sources().map(|(source, _)| source));
+        sources
+            .flat_map(joined)
+            .filter_map(split_comparison)
+            .any(|(left, _, right)| left == reply && matches!(literal(right), Some(Literal::Number(_))))
+    };
+    for (source, at) in scenario.claim_sources() {
+        for (left, operator, right) in joined(source).into_iter().filter_map(split_comparison) {
+            if let Some(Literal::Text(text)) = literal(right)
+                && text.parse::<i64>().is_ok()
+                && left.rsplit_once('.').is_some_and(|(who, _)| scenario.actor_named(who).is_some())
+                && is_number(left)
+            {
+                let message = both!(
+                    "another claim compares `{left}` with a number, and here is the text {right}",
+                    "另一个断言把 `{left}` 和数字比较，这里却是文字 {right}"
+                );
+                return Err(Mistake::new(&at, message).help(both!(
+                    "without quotes: `{left} {operator} {text}`",
+                    "去掉引号：`{left} {operator} {text}`"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The doubt about an event that no server of the lab sends.
 pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
@@ -390,6 +423,14 @@ fn check_comparison(
                 None => items::replied(name, scenario),
             })
         })
+        .or_else(|| {
+            items::length_doubt(source, |name| {
+                let (program, label) = scenario.reply(name)?;
+                program.length_of(label)
+            })
+        })
+        .or_else(|| items::messages_beyond(source, scenario))
+        .or_else(|| increments::doubt(source, scenario))
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::doubt(source, scenario))
         .or_else(|| {
