@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     files,
-    log::{Actor, Product},
+    log::{ANY, Actor, Product},
     text::both,
 };
 
@@ -114,18 +114,30 @@ impl ActorPlan {
     /// Renders a template with the actor's parameters if the program never changes those it uses; otherwise returns its
     /// pattern.
     pub(crate) fn filled(&self, template: &Template) -> String {
-        let stays = |name: &String| {
-            let changes = |instruction: &Instruction| match instruction {
-                Instruction::Set { name: other, .. } => other == name,
-                Instruction::Enter { with, .. } => with.iter().any(|(other, _)| other == name),
-                _ => false,
-            };
-            self.scope.get(name).is_some()
-                && !self.program.labels.contains(name)
-                && !self.program.instructions.iter().any(changes)
+        let known = template.names().iter().all(|name| self.keeps(name));
+        let text = known.then(|| template.render(&self.scope.value()).ok());
+        text.flatten().unwrap_or_else(|| template.pattern())
+    }
+
+    /// The same for each expression of a template by itself.
+    pub(crate) fn filled_within(&self, template: &Template) -> String {
+        template.filled(|expr| {
+            let known = expr.names().iter().all(|name| self.keeps(name));
+            let value = known.then(|| expr.eval(self.scope.value()).ok()).flatten();
+            Some(value.map_or_else(|| ANY.to_string(), |value| value.to_string()))
+        })
+    }
+
+    /// Whether the program has this parameter and never changes it.
+    fn keeps(&self, name: &str) -> bool {
+        let changes = |instruction: &Instruction| match instruction {
+            Instruction::Set { name: other, .. } => other == name,
+            Instruction::Enter { with, .. } => with.iter().any(|(other, _)| other == name),
+            _ => false,
         };
-        let known = template.names().iter().all(stays).then(|| template.render(&self.scope.value()).ok());
-        known.flatten().unwrap_or_else(|| template.pattern())
+        self.scope.get(name).is_some()
+            && !self.program.labels.contains(name)
+            && !self.program.instructions.iter().any(changes)
     }
 }
 

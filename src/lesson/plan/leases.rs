@@ -119,6 +119,20 @@ fn check_used(scenario: &Scenario) -> Result<(), Mistake> {
     }
     let keys_are_written = operations().any(|(call, _)| writes(call.name()));
     let granted = operations().find(|(call, path)| call.name() == "grant" && path.is_some());
+    let lease = granted.and_then(|(call, _)| call.operands("LEASE").next()).map(ToString::to_string);
+    let as_value = operations().find(|(call, path)| {
+        let value = call.operands("VALUE").next().map(ToString::to_string);
+        writes(call.name()) && path.is_some() && value.is_some() && value == lease
+    });
+    if let Some((call, Some(path))) = as_value {
+        let (name, lease) = (call.name(), lease.unwrap_or_default());
+        let message =
+            both!("the lease `{lease}` stands here as the value", "租约 `{lease}` 在这里写在了值的位置上");
+        return Err(Mistake::new(&path.key("etcd"), message).help(both!(
+            "the value comes before it: `{name} KEY VALUE {lease}`",
+            "前面还要写值：`{name} KEY VALUE {lease}`"
+        )));
+    }
     let Some((_, Some(path))) = granted.filter(|_| keys_are_written) else { return Ok(()) };
     let message = both!("no command puts a key on this lease", "没有命令把键放到这个租约上");
     Err(Mistake::new(&path.key("etcd"), message).help(both!(
@@ -152,6 +166,20 @@ fn check_named(scenario: &Scenario) -> Result<(), Mistake> {
         granted.iter().any(|lease| lease.contains(ANY)) || !scenario.setup.is_empty() && granted.is_empty();
     let wrong = named.iter().find(|(lease, _)| !lease.contains(ANY) && !granted.contains(lease));
     let Some((lease, Some(path))) = wrong.filter(|_| !is_open) else { return Ok(()) };
+    for plan in &scenario.actors {
+        for operation in plan.program.operations() {
+            let (PlannedVerb::Call(call), Some(at)) = (&operation.verb, &operation.path) else { continue };
+            let seconds = call.operands("SECONDS").next().map(|seconds| plan.filled(seconds));
+            if call.name() == "grant" && seconds.as_ref() == Some(lease) {
+                let message = both!(
+                    "`grant` takes the seconds first, and `{lease}` is the lease of other requests",
+                    "`grant` 先写秒数，而 `{lease}` 是其他请求里的租约号"
+                );
+                return Err(Mistake::new(&at.key("etcd"), message)
+                    .help(both!("write `grant SECONDS {lease}`", "请写 `grant 秒数 {lease}`")));
+            }
+        }
+    }
     let message = both!("no request grants the lease `{lease}`", "没有请求申请过租约 `{lease}`");
     let known = granted.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     Err(Mistake::new(&path.key("etcd"), message).help(if known.is_empty() {

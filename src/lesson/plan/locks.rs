@@ -13,7 +13,7 @@ use super::{
     program::Program,
     story::Roster,
     templates::number,
-    types::nearly,
+    types::{nearly, whole_words},
 };
 use crate::{
     log::{ANY, Belief, Limit, LockInfo, stands_for},
@@ -237,6 +237,18 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
                 continue;
             }
             if let Some(near) = nearest(&name, held.iter().map(String::as_str), ALIKE) {
+                // The name that stands only once is the misspelt one.
+                let text = scenario.loaded.source.text();
+                let slip = program.believes.iter().find(|(at, _)| {
+                    matches!(program.instructions.get(*at), Some(Instruction::Believe { lock, belief: Belief::Holding }) if lock.pattern() == near)
+                });
+                if let Some((_, path)) = slip.filter(|_| whole_words(text, near) == 1) {
+                    let message = both!(
+                        "nothing else in this lesson names the lock `{near}`",
+                        "这节课里别处都没有提到锁 `{near}`"
+                    );
+                    return Err(Mistake::new(path, message).help(did_you_mean(&name)));
+                }
                 let message = both!("nobody ever holds `{lock}`", "从没有谁持有 `{lock}`");
                 return Err(Mistake::new(path, message).help(did_you_mean(near)));
             }

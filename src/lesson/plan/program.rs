@@ -302,6 +302,13 @@ impl Program {
         answered.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
+    /// How many items every reply to operations with this label has; `None` if that may differ.
+    pub(crate) fn length_of(&self, label: &str) -> Option<usize> {
+        let mut lengths = self.named(label).map(|operation| items::length(&operation.verb));
+        let first = lengths.next()??;
+        lengths.all(|other| other == Some(first)).then_some(first)
+    }
+
     /// The kinds of replies in an `EXEC`; `None` if the queued commands depend on a condition.
     fn queued_for(&self, label: &str) -> Option<Vec<Option<Answer>>> {
         let mut execs = self.instructions.iter().enumerate().filter(|(_, instruction)| {
@@ -357,7 +364,7 @@ impl Program {
 
     /// The most such instructions that are carried out; `None` if one of them is in a repetition without a bound that is
     /// written out.
-    fn at_most(&self, such: impl Fn(&Instruction) -> bool) -> Option<usize> {
+    pub(crate) fn at_most(&self, such: impl Fn(&Instruction) -> bool) -> Option<usize> {
         let places = self.instructions.iter().enumerate().filter(|(_, instruction)| such(instruction));
         places.map(|(at, _)| self.rounds_around(at)).sum()
     }

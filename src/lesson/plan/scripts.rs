@@ -132,6 +132,36 @@ pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
     })
 }
 
+/// Whether a script passes an argument to a command as milliseconds that a key lives.
+pub(crate) fn reads_millis(source: &str, n: usize) -> bool {
+    words_before_argument(source, n).any(|words| match &words[..] {
+        [name, _] => ["PEXPIRE", "PSETEX"].contains(&name.as_str()),
+        [.., option] => option == "PX",
+        _ => false,
+    })
+}
+
+/// Whether a script compares an argument with the value of a key, as a text.
+pub(crate) fn compares_value(source: &str, n: usize) -> bool {
+    let read = format!("ARGV[{n}]");
+    source.lines().any(|line| {
+        let line = line.split("--").next().unwrap_or_default();
+        let compared = ["== ", "~= "].iter().any(|sign| line.contains(&format!("{sign}{read}")));
+        compared && ["'GET'", "'HGET'"].iter().any(|command| line.contains(command))
+    })
+}
+
+/// Whether a script answers nothing when a lock is granted, and otherwise how long it is held.
+pub(crate) fn grants_with_nil(source: &str) -> bool {
+    let returned = || source.split("return ").skip(1).map(str::trim_start);
+    let is_nil = |answer: &str| answer.starts_with("nil") || answer.starts_with("false");
+    let is_rest = |answer: &str| {
+        let call = answer.to_ascii_uppercase();
+        call.starts_with("REDIS.CALL('PTTL'") || call.starts_with("REDIS.CALL('TTL'")
+    };
+    returned().any(is_nil) && returned().any(is_rest) && returned().all(|one| is_nil(one) || is_rest(one))
+}
+
 /// The command to which a script passes an argument as a number.
 pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
     words_before_argument(source, n).find_map(|words| match &words[..] {

@@ -157,7 +157,7 @@ pub(super) fn resolve_key(key: &Template, frames: &[Frame<'_>]) -> (String, Opti
 
 /// The commands of a script that have one of its keys as their first argument, with their places; an empty name stands
 /// for any other use.
-fn in_script(source: &str, n: usize) -> Vec<(String, usize)> {
+pub(super) fn in_script(source: &str, n: usize) -> Vec<(String, usize)> {
     let key = format!("KEYS[{n}]");
     // Without comments, and with every place where it was.
     let bare: String = source
@@ -397,12 +397,17 @@ fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Resu
 }
 
 /// How often a word occurs in a text as a whole word.
-fn whole_words(text: &str, word: &str) -> usize {
+pub(super) fn whole_words(text: &str, word: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':');
     let places = text
         .match_indices(word)
         .filter(|(at, _)| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part));
     places.count()
+}
+
+/// Whether an expression in a text asks for a key.
+fn quoted_in(text: &str, key: &str) -> bool {
+    ['\'', '"'].into_iter().any(|quote| text.contains(&format!("{quote}{key}{quote}")))
 }
 
 /// Reports a key that is only read, or only written, and whose name is similar to that of a key with both.
@@ -419,11 +424,12 @@ fn check_name(
     let only_asks = uses.iter().all(|used| !makes(used) && !used.copes);
     if let [Use { of_type: Some((of_type, true)), path: Some(path), .. }, others @ ..] = uses
         && others.iter().all(|used| used.path.as_ref() == Some(path))
-        && whole_words(text, key) == 1
+        && !quoted_in(text, key)
     {
         // A key that is only written may be a misspelling of a key that is written and read.
         let same = found.iter().filter(|(known, uses)| {
-            uses.len() > 1
+            *known != key
+                && uses.len() > 1
                 && uses.iter().all(|used| used.of_type.is_none_or(|(n, _)| n == *of_type))
                 && whole_words(text, known) > 1
         });

@@ -68,9 +68,13 @@ impl Draft<'_> {
                 self.program.answer_of(label).filter(|_| !self.is_set(label))
             })
         };
-        if let Some((message, help)) =
-            doubt.or_else(unnumbered).or_else(beyond).or_else(of_text).filter(|_| !self.in_recipe)
-        {
+        let of_length = || {
+            doubts::items::length_doubt(source, |label| {
+                self.program.length_of(label).filter(|_| !self.is_set(label))
+            })
+        };
+        let doubt = doubt.or_else(unnumbered).or_else(beyond).or_else(of_length).or_else(of_text);
+        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.doubt(path, message, help);
         }
     }
@@ -127,6 +131,36 @@ impl Draft<'_> {
         }
     }
 
+    /// Reports a duration that every `let` makes `true` or `false`.
+    pub(super) fn check_durations(&mut self) {
+        let is_flag = |name: &str| {
+            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
+                Instruction::Set { name: set, value } if set == name => Some(value.source()),
+                _ => None,
+            });
+            values.next().is_some_and(|value| matches!(value, "true" | "false"))
+                && values.all(|value| doubts::held(value, |_| None) == Some(Held::Flag))
+        };
+        let name = |source: &str| Some(source.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned());
+        let found = self.durations.iter().find_map(|(source, path)| {
+            let name = name(source).filter(|name| is_flag(name))?;
+            Some((name, path.clone()))
+        });
+        if let Some((name, path)) = found {
+            self.doubt(
+                &path,
+                both!(
+                    "`{name}` is `true` or `false`, and no duration",
+                    "`{name}` 是 `true` 或 `false`，不是时长"
+                ),
+                both!(
+                    "write it like 3s, or name a parameter with a unit",
+                    "请写成 3s 这样，或者写带单位的参数"
+                ),
+            );
+        }
+    }
+
     pub(super) fn template(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         // In a cluster `{lock}` is a hash tag.
         let is_whole = source.starts_with('{') && source.ends_with('}') && !self.compiler.lab.is_cluster();
@@ -161,6 +195,7 @@ impl Draft<'_> {
             })?;
         }
         doubled_unit(source, self.compiler.params, path)?;
+        self.durations.push((template.to_string(), path.clone()));
         self.doubt_duration(&template, path);
         let name = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
         // A small number without a unit would be a few milliseconds, which the author hardly meant.

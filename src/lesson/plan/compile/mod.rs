@@ -92,6 +92,8 @@ struct Draft<'a> {
     listens_to: Vec<Option<String>>,
     /// The znodes on which the program leaves a watch.
     watches: Vec<Template>,
+    /// The durations so far, with their paths.
+    durations: Vec<(String, Path)>,
     /// Whether the steps so far have opened a Redis transaction.
     in_multi: bool,
     /// The comparisons so far, with their paths.
@@ -146,6 +148,8 @@ impl Compiler<'_> {
         draft.check_unlocks();
         draft.check_asked_errors();
         draft.check_compared();
+        draft.check_durations();
+        draft.check_stream_ids();
         draft.check_znodes();
         draft.check_compared_znodes();
         draft.check_numbered();
@@ -174,6 +178,7 @@ impl Compiler<'_> {
             endless: Vec::new(),
             listens_to: Vec::new(),
             watches: Vec::new(),
+            durations: Vec::new(),
             in_multi: false,
             compared: Vec::new(),
             emptied: BTreeSet::new(),

@@ -6,6 +6,7 @@ use super::{
     super::{
         names::WORDS,
         program::{Instruction, PlannedVerb},
+        scripts,
     },
     Draft,
     replies::Own,
@@ -19,6 +20,9 @@ use crate::{
     },
     text::both,
 };
+
+/// Values that every program has and that are no durations: names, and the time since the lesson began.
+pub(super) const NO_DURATIONS: [&str; 5] = ["${self}", "${client}", "${token}", "${error}", "${now}"];
 
 /// Whether some step sets a name, and whether that is an operation.
 fn sets_later(steps: &[Step], name: &str) -> Option<bool> {
@@ -102,6 +106,16 @@ impl Draft<'_> {
     /// Reports a duration whose value is no duration, or that comes from `TTL`, which answers in seconds.
     pub(super) fn doubt_duration(&mut self, duration: &Template, path: &Path) {
         let source = duration.to_string();
+        if NO_DURATIONS.contains(&source.as_str()) {
+            return self.doubt(
+                path,
+                both!("`{source}` is no duration", "`{source}` 不是时长"),
+                both!(
+                    "write it like 3s, or name a parameter such as `${{lease}}`",
+                    "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
+                ),
+            );
+        }
         let known = self.constants.text(duration).filter(|(_, from)| self.constants.stay(from));
         if let Some((text, _)) = known.filter(|_| !duration.is_literal())
             && parse_millis(&text).is_err()
@@ -168,6 +182,20 @@ impl Draft<'_> {
                     "被拒绝时才会往下走；一拿到就又去重试"
                 ),
                 both!("write `until: {name} == 'OK'`", "请写 `until: {name} == 'OK'`"),
+            );
+        }
+        if let PlannedVerb::Script { name: script, source, .. } = own.verb
+            && scripts::grants_with_nil(source)
+            && matches!(test.trim(), "is not none" | "!= none")
+            && !self.in_recipe
+        {
+            return self.doubt(
+                path,
+                both!(
+                    "the script `{script}` answers nothing when it grants the lock: this goes on only when it was refused",
+                    "脚本 `{script}` 加锁成功时回复为空：这样写，被拒绝时才会往下走"
+                ),
+                both!("write `until: {name} is none`", "请写 `until: {name} is none`"),
             );
         }
         if wants_nothing {

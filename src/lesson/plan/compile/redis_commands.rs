@@ -1,7 +1,10 @@
 //! Checks for commands that Redis refuses, or that mean something else than they seem.
 
 use super::{
-    super::{doubts::Answer, program::PlannedVerb},
+    super::{
+        doubts::Answer,
+        program::{Instruction, PlannedVerb},
+    },
     Draft,
 };
 use crate::{
@@ -66,6 +69,51 @@ impl Draft<'_> {
             && let Some((message, help)) = slots_doubt(verb)
         {
             self.doubt(path, message, help);
+        }
+    }
+
+    /// Reports the name of a stream, `read[0][0]`, that is sent where the ID of a message belongs.
+    pub(super) fn check_stream_ids(&mut self) {
+        let is_name = |source: &str| {
+            let (label, index) = source.trim().strip_suffix("][0]")?.split_once('[')?;
+            let reads = ["XREAD", "XREADGROUP"].iter().any(|command| self.program.only_sends(label, command));
+            (reads && index.parse::<u32>().is_ok()).then(|| (label.to_owned(), index.to_owned()))
+        };
+        let sent: Vec<String> = self
+            .program
+            .operations()
+            .filter_map(|operation| match &operation.verb {
+                PlannedVerb::Redis(words) => Some(words),
+                _ => None,
+            })
+            .flat_map(|words| {
+                let first = match words[0].pattern().to_ascii_uppercase().as_str() {
+                    "XACK" => 3,
+                    "XDEL" => 2,
+                    "XCLAIM" => 5,
+                    _ => words.len(),
+                };
+                words[first.min(words.len())..].iter().flat_map(Template::sources)
+            })
+            .map(|source| source.trim().to_owned())
+            .collect();
+        let found = self.program.conditions.iter().find_map(|(at, path)| {
+            let Instruction::Set { name, value } = self.program.instructions.get(*at)? else { return None };
+            let (label, index) = is_name(value.source()).filter(|_| sent.contains(name))?;
+            Some((path.clone(), value.source().to_owned(), label, index))
+        });
+        if let Some((path, source, label, index)) = found {
+            self.doubt(
+                &path,
+                both!(
+                    "`{source}` is the name of the stream, and the ID of a message is sent",
+                    "`{source}` 是 stream 的名字，而发送的应该是消息的 ID"
+                ),
+                both!(
+                    "the ID of its first message is `{label}[{index}][1][0][0]`",
+                    "第一条消息的 ID 是 `{label}[{index}][1][0][0]`"
+                ),
+            );
         }
     }
 

@@ -10,13 +10,14 @@ use super::{
         program::{BUILTINS, Instruction},
     },
     Draft,
+    names_in_use::NO_DURATIONS,
 };
 use crate::{
     lesson::{
-        duration::{check_unit, parse_written},
+        duration::{check_unit, parse_millis, parse_written},
         error::{Mistake, Path},
         expr::Template,
-        model::Recipe,
+        model::{Param, Recipe},
         step::Step,
     },
     text::both,
@@ -144,6 +145,30 @@ impl Draft<'_> {
                     && let Err(why) = check_unit(source)
             {
                 self.program.doubts.push(Mistake::new(&path.key("with").key(name), why));
+            }
+            let is_time = ["lease", "every", "retry", "work", "patience", "within"].contains(&name.as_str());
+            if is_time && NO_DURATIONS.contains(&source.as_str()) {
+                self.doubt(
+                    &path.key("with").key(name),
+                    both!("`{source}` is no duration", "`{source}` 不是时长"),
+                    both!(
+                        "write it like 3s, or name a parameter such as `${{lease}}`",
+                        "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
+                    ),
+                );
+            }
+            let given = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+            let given = self.extra.get(given.trim()).or_else(|| self.compiler.params.get(given.trim()));
+            let is_duration = matches!(given, Some(Param::Word(word)) if parse_millis(word).is_ok());
+            if ["owner", "token", "key", "lock"].contains(&name.as_str()) && is_duration {
+                self.doubt(
+                    &path.key("with").key(name),
+                    both!(
+                        "`{source}` is a duration, and here belongs a name",
+                        "`{source}` 是时长，这里要写名字"
+                    ),
+                    both!("such as `{name}: \"${{self}}\"`", "例如 `{name}: \"${{self}}\"`"),
+                );
             }
         }
     }

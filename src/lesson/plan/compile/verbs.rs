@@ -167,6 +167,7 @@ impl Draft<'_> {
                     },
                 );
             }
+            self.doubt_argument((name, source), n, args, path);
             if scripts::reads_seconds(source, n + 1) {
                 let seconds = self.template(arg, &path.key("args").index(n))?;
                 self.doubt_milliseconds(&seconds, &path.key("args").index(n));
@@ -183,6 +184,56 @@ impl Draft<'_> {
             keys: self.templates(keys, &path.key("keys"))?,
             args: self.templates(args, &path.key("args"))?,
         })
+    }
+
+    /// Reports an argument of a script that is a count where the script wants a duration, or a duration where it compares
+    /// the value of a key.
+    fn doubt_argument(&mut self, (name, source): (&str, &str), n: usize, args: &[String], path: &Path) {
+        if self.in_recipe {
+            return;
+        }
+        let parameter = |arg: &str| {
+            let name = arg.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+            self.extra.get(name.trim()).or_else(|| self.compiler.params.get(name.trim()))
+        };
+        let is_duration = |arg: &str| match parameter(arg) {
+            Some(Param::Word(word)) => parse_millis(word).is_ok(),
+            _ => false,
+        };
+        let (arg, at) = (&args[n], path.key("args").index(n));
+        if let Some(Param::Number(few @ 1..=30)) = parameter(arg)
+            && scripts::reads_millis(source, n + 1)
+        {
+            let other = args.iter().find(|other| is_duration(other));
+            let help = other.map_or_else(
+                || both!("give the parameter a unit, such as 3s", "请给参数带上单位，例如 3s"),
+                |other| {
+                    let right = n + 1;
+                    both!(
+                        "the script reads `ARGV[{right}]` as the duration: write `{other}` here",
+                        "脚本把 `ARGV[{right}]` 当作时长：这里请写 `{other}`"
+                    )
+                },
+            );
+            let message = both!(
+                "the script `{name}` makes this a time to live, of {few} ms",
+                "脚本 `{name}` 把它当作过期时间，只有 {few} 毫秒"
+            );
+            return self.doubt(&at, message, help);
+        }
+        if is_duration(arg) && scripts::compares_value(source, n + 1) {
+            self.doubt(
+                &at,
+                both!(
+                    "the script `{name}` compares this with the value of a key, and `{arg}` is a duration",
+                    "脚本 `{name}` 把它和键的值比较，而 `{arg}` 是时长"
+                ),
+                both!(
+                    "write what the key was set to, such as `${{token}}`",
+                    "请写加锁时写入的值，例如 `${{token}}`"
+                ),
+            );
+        }
     }
 
     fn redis(&mut self, command: &str, path: &Path) -> Result<PlannedVerb, Mistake> {

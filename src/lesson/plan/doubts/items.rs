@@ -1,11 +1,20 @@
 //! Index expressions beyond the end of a list: how many items an operation returns, and how often a move is made.
 
 use super::{
-    super::{super::expr::Template, PlannedVerb, Scenario},
+    super::{
+        super::expr::{
+            Template,
+            mentions::{joined, split_comparison},
+        },
+        PlannedVerb, Scenario,
+    },
     Doubt,
     answer::Answer,
 };
-use crate::{log::Product, text::both};
+use crate::{
+    log::{Product, stands_for},
+    text::both,
+};
 
 /// The most items in the reply to an operation; `None` if neither its command nor its script determines it.
 pub(crate) fn answered(verb: &PlannedVerb) -> Option<usize> {
@@ -14,6 +23,7 @@ pub(crate) fn answered(verb: &PlannedVerb) -> Option<usize> {
             "MGET" => Some(words.len() - 1),
             "HMGET" => Some(words.len().saturating_sub(2)),
             "BLPOP" | "BRPOP" => Some(2),
+            "XAUTOCLAIM" | "XPENDING" => length(verb),
             _ => None,
         },
         PlannedVerb::Script { source, .. } => {
@@ -22,6 +32,88 @@ pub(crate) fn answered(verb: &PlannedVerb) -> Option<usize> {
         }
         PlannedVerb::Call(call) if call.name() == "multi" => Some(call.parts().len()),
         _ => None,
+    }
+}
+
+/// The number of items in every reply to an operation, if that is always the same.
+pub(crate) fn length(verb: &PlannedVerb) -> Option<usize> {
+    let PlannedVerb::Redis(words) = verb else { return None };
+    match words[0].pattern().to_ascii_uppercase().as_str() {
+        "XAUTOCLAIM" => Some(3),
+        // How many, the first ID, the last, and how many each consumer has.
+        "XPENDING" if words.len() == 3 => Some(4),
+        _ => None,
+    }
+}
+
+/// The doubt about the length of a reply that always has as many items. `length` gives it for a name.
+pub(crate) fn length_doubt(source: &str, length: impl Fn(&str) -> Option<usize>) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| {
+        let (left, _, right) = split_comparison(part)?;
+        let name = left.strip_suffix("|length")?;
+        right.parse::<usize>().ok()?;
+        let count = length(name)?;
+        Some((
+            both!(
+                "`{name}` always has {count} items, whatever is found: `{part}` has the same result in every run",
+                "无论找到什么，`{name}` 总有 {count} 项：`{part}` 的结果永远一样"
+            ),
+            both!(
+                "ask for one of them, such as `{name}[0]`, or count the messages in it: `{name}[1]|length`",
+                "请取其中一项，例如 `{name}[0]`；要数里面的消息请写 `{name}[1]|length`"
+            ),
+        ))
+    })
+}
+
+/// The doubt about a message of a stream beyond those that are ever added: `value('jobs').stream[2]`.
+pub(super) fn messages_beyond(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let at = source.find(").stream[")?;
+    let index: usize = source[at + ").stream[".len()..].split_once(']')?.0.trim().parse().ok()?;
+    let call = &source[source[..at].rfind("value(")?..at];
+    let key = call.strip_prefix("value(")?.trim_matches(['\'', '"']);
+    if scenario.is_open() || key.contains(['\'', '"', ',', '~']) {
+        return None;
+    }
+    let mut adds = 0;
+    for line in &scenario.setup {
+        adds += usize::from(adds_to(&line.verb, key)?);
+    }
+    for plan in &scenario.actors {
+        for operation in plan.program.operations() {
+            adds_to(&operation.verb, key)?;
+        }
+        adds += plan.program.at_most(|instruction| {
+            instruction.operation().is_some_and(|operation| adds_to(&operation.verb, key) == Some(true))
+        })?;
+    }
+    (index >= adds && adds > 0).then(|| {
+        let (name, last) = (format!("value('{key}').stream"), adds - 1);
+        (
+            both!(
+                "`{name}` has {adds} messages at most, and the first is `{name}[0]`",
+                "`{name}` 最多有 {adds} 条消息，第一条是 `{name}[0]`"
+            ),
+            both!("the last is `{name}[{last}]`", "最后一条是 `{name}[{last}]`"),
+        )
+    })
+}
+
+/// Whether an operation adds a message to a stream; `None` if it may add several.
+fn adds_to(verb: &PlannedVerb, key: &str) -> Option<bool> {
+    match verb {
+        PlannedVerb::Redis(words) => {
+            let name = words[0].pattern().to_ascii_uppercase();
+            if matches!(name.as_str(), "EVAL" | "EVALSHA" | "FCALL" | "RENAME" | "RESTORE" | "COPY") {
+                return None;
+            }
+            Some(name == "XADD" && stands_for(&words.get(1)?.pattern(), key))
+        }
+        PlannedVerb::Script { keys, .. } => {
+            (!keys.iter().any(|known| stands_for(&known.pattern(), key))).then_some(false)
+        }
+        PlannedVerb::Given(_) => None,
+        _ => Some(false),
     }
 }
 

@@ -8,6 +8,7 @@ mod comparison;
 mod contradiction;
 pub(crate) mod events;
 mod in_programs;
+mod increments;
 pub(crate) mod items;
 mod kinds;
 mod owners;
@@ -71,6 +72,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
         let mut asked = plan.program.asked.iter();
         asked.try_for_each(|(source, path)| Mistake::if_doubted(path, doubt(source)))?;
     }
+    increments::check(scenario)?;
     check_story(scenario)?;
     reach::check(scenario)?;
     let variant = scenario.variant();
@@ -93,6 +95,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
         }
     }
     check_together(scenario, &at.key("claims"))?;
+    check_quoted(scenario, all)?;
     let Some((invariants, at)) = scenario.written_invariants() else { return Ok(()) };
     let others = if variant.invariants.is_some() { &[][..] } else { all };
     for (n, invariant) in invariants.iter().enumerate() {
@@ -319,6 +322,36 @@ fn check_together(scenario: &Scenario, at: &Path) -> Result<(), Mistake> {
     Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
 }
 
+/// Reports a number in quotes if another claim compares the same reply with a number: one of both never holds.
+fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
+    let is_number = |reply: &str| {
+        let sources = all.iter().flat_map(|scenario| scenario.claim_sources().map(|(source, _)| source));
+        sources
+            .flat_map(joined)
+            .filter_map(split_comparison)
+            .any(|(left, _, right)| left == reply && matches!(literal(right), Some(Literal::Number(_))))
+    };
+    for (source, at) in scenario.claim_sources() {
+        for (left, operator, right) in joined(source).into_iter().filter_map(split_comparison) {
+            if let Some(Literal::Text(text)) = literal(right)
+                && text.parse::<i64>().is_ok()
+                && left.rsplit_once('.').is_some_and(|(who, _)| scenario.actor_named(who).is_some())
+                && is_number(left)
+            {
+                let message = both!(
+                    "another claim compares `{left}` with a number, and here is the text {right}",
+                    "另一个断言把 `{left}` 和数字比较，这里却是文字 {right}"
+                );
+                return Err(Mistake::new(&at, message).help(both!(
+                    "without quotes: `{left} {operator} {text}`",
+                    "去掉引号：`{left} {operator} {text}`"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The doubt about an event that no server of the lab sends.
 pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
@@ -373,6 +406,14 @@ fn check_comparison(
                 None => items::replied(name, scenario),
             })
         })
+        .or_else(|| {
+            items::length_doubt(source, |name| {
+                let (program, label) = scenario.reply(name)?;
+                program.length_of(label)
+            })
+        })
+        .or_else(|| items::messages_beyond(source, scenario))
+        .or_else(|| increments::doubt(source, scenario))
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::doubt(source, scenario))
         .or_else(|| {

@@ -18,6 +18,7 @@ use super::{
     },
     Doubt,
     comparison::{Literal, literal},
+    contradiction::required,
     in_programs::unallowed,
     items,
 };
@@ -47,7 +48,41 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             _ => servers.empty.clear(),
         }
     }
-    scenario.claim_sources().try_for_each(|(source, at)| check_one(scenario, source, &servers, &at))
+    scenario.claim_sources().try_for_each(|(source, at)| {
+        check_one(scenario, source, &servers, &at)?;
+        match required(source).into_iter().find_map(|part| of_least(part, scenario)) {
+            Some((message, help)) => Err(Mistake::new(&at, message).help(help)),
+            None => Ok(()),
+        }
+    })
+}
+
+/// The doubt about fewer moves than the story makes.
+fn of_least(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let name = left.strip_prefix("moves(")?.strip_suffix(')')?.trim_matches(['\'', '"']);
+    let (who, label) = name.rsplit_once('.')?;
+    let number = figure(right, scenario)?;
+    let moves = scenario.story.iter().flat_map(|line| match &line.act {
+        Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
+        _ => &[],
+    });
+    let made = moves.filter(|one| one.label == label && scenario.actor(one.actor).actor.name == who).count();
+    let made = i64::try_from(made).ok()?;
+    let never = match operator {
+        "==" | "<=" => number < made,
+        "<" => number <= made,
+        _ => false,
+    };
+    never.then(|| {
+        (
+            both!(
+                "`{left}` is {made} at least: the story makes that move",
+                "`{left}` 至少是 {made}：剧情里做了这一步"
+            ),
+            both!("such as `{left} == {made}`", "例如 `{left} == {made}`"),
+        )
+    })
 }
 
 /// The effects of the story's faults on servers so far.

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        super::expr::{Template, mentions::comparisons},
+        super::{
+            expr::{Template, mentions::comparisons},
+            has_word,
+        },
         PlannedVerb, Program, TakePlan,
     },
     Doubt,
@@ -16,12 +19,34 @@ use crate::{
     text::both,
 };
 
-/// The numbers that a script returns, if each of its `return` statements gives a whole number or nothing.
+/// Commands that answer 0 or 1: of one key, and of one key with one item.
+const OF_KEY: &str = "DEL UNLINK EXISTS PERSIST";
+const OF_ITEM: &str = "SETNX SADD SREM SISMEMBER HDEL HEXISTS ZREM RENAMENX EXPIRE PEXPIRE";
+
+/// The numbers that a command or a script returns, if each of its `return` statements gives a whole number or nothing.
 pub(crate) fn returned(verb: &PlannedVerb) -> Option<BTreeSet<i64>> {
-    let PlannedVerb::Script { source, .. } = verb else { return None };
+    let source = match verb {
+        PlannedVerb::Script { source, .. } => source,
+        PlannedVerb::Redis(words) => {
+            let (name, count) = (words[0].pattern().to_ascii_uppercase(), words.len());
+            let is_one = (has_word(OF_KEY, &name) && count == 2) || (has_word(OF_ITEM, &name) && count == 3);
+            return is_one.then(|| [0, 1].into());
+        }
+        _ => return None,
+    };
     let mut numbers = BTreeSet::new();
     for returned in source.split("return").skip(1) {
         let line = returned.lines().next().unwrap_or_default();
+        // A command that answers 0 or 1.
+        let call = line.trim().trim_end_matches([';', ' ']).strip_suffix("end").unwrap_or(line).trim();
+        let of_key = call.strip_prefix("redis.call('").and_then(|call| call.split_once("', KEYS["));
+        if let Some((name, rest)) = of_key
+            && has_word(OF_KEY, &name.to_ascii_uppercase())
+            && rest.trim_end_matches([';', ' ']).strip_suffix("])").is_some_and(|n| n.parse::<u32>().is_ok())
+        {
+            numbers.extend([0, 1]);
+            continue;
+        }
         let mut words = line.split([' ', ';']).filter(|word| !word.is_empty());
         let (value, next) = (words.next()?, words.next());
         // Of several values the first is the reply.
@@ -82,9 +107,8 @@ pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeS
             let (or, others) = (known.join(" or "), known.join(" 或 "));
             (
                 both!(
-                    "`{left}` is what the script returns, {or} or nothing: comparing it with {right} has the same result in \
-                     every run",
-                    "`{left}` 是脚本的返回值，只会是 {others} 或空，和 {right} 比较的结果永远一样"
+                    "`{left}` is answered {or} or nothing: comparing it with {right} has the same result in every run",
+                    "`{left}` 的回复只会是 {others} 或空，和 {right} 比较的结果永远一样"
                 ),
                 both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
             )

@@ -243,6 +243,15 @@ pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kin
     let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
     match (kind, quoted) {
         (Kind::Figure(..), Some(text)) => Some(unquoted(left, operator, text, right)),
+        (Kind::Figure(..), None)
+            if right.contains('.') && right.parse::<f64>().is_ok_and(|n| n.fract() != 0.0) =>
+        {
+            let whole = right.split('.').next().unwrap_or_default();
+            Some((
+                both!("`{left}` is a whole number, and never {right}", "`{left}` 是整数，不会是 {right}"),
+                both!("such as `{left} {operator} {whole}`", "例如 `{left} {operator} {whole}`"),
+            ))
+        }
         (Kind::Text(_), None) if right.parse::<i64>().is_ok() => Some((
             both!("`{left}` is a text, and never the number {right}", "`{left}` 是文字，不会是数字 {right}"),
             both!("in quotes: `{left} {operator} '{right}'`", "加上引号：`{left} {operator} '{right}'`"),

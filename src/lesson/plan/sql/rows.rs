@@ -12,13 +12,14 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::{Scenario, doubts::Doubt},
+    super::{PlannedVerb, Scenario, doubts::Doubt},
     definitions::{Kind, Table, check_definitions, defined},
-    statement::{FILLED, last_of, read, targets},
+    statement::{FILLED, equals, last_of, read, targets},
     tables::{self, Sent},
 };
 use crate::{
-    lesson::{error::Mistake, has_word},
+    lesson::{error::Mistake, expr::Template, has_word},
+    log::Product,
     text::both,
 };
 
@@ -97,6 +98,37 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         {
             for row in &rows {
                 Mistake::if_doubted(&statement.path, of_key((&name, table), row, &mut there.clone()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reports an `UPDATE` of a row that no statement inserts, if a parameter gives its primary key, a text. A row that is
+/// written out may be missing on purpose.
+pub(crate) fn check_changed(scenario: &Scenario) -> Result<(), Mistake> {
+    let known = defined(&tables::sent(scenario));
+    for plan in &scenario.actors {
+        for operation in plan.program.operations() {
+            let (PlannedVerb::Call(call), Some(path)) = (&operation.verb, &operation.path) else { continue };
+            if call.product() != Product::Mariadb {
+                continue;
+            }
+            let text: String = call.all_operands().map(|text| plan.filled_within(text)).collect();
+            if call.all_operands().all(Template::is_literal) {
+                continue;
+            }
+            let Ok(Some(Statement::Update(update))) = read(&text) else { continue };
+            let TableFactor::Table { name, .. } = &update.table.relation else { continue };
+            let name = last_of(name);
+            let Some(Some(table)) = known.get(&name) else { continue };
+            let (Some(primary), Some(condition)) = (table.primary, &update.selection) else { continue };
+            let row =
+                equals(condition).into_iter().find(|(column, _)| *column == table.columns[primary].name);
+            let is_name = |row: &str| !row.contains(FILLED) && row.parse::<i64>().is_err();
+            let Some((_, row)) = row.filter(|(_, row)| is_name(row)) else { continue };
+            if let Some((message, help)) = row_doubt(&format!("{name}/{row}"), scenario) {
+                return Err(Mistake::new(&path.key("sql"), message).help(help));
             }
         }
     }
