@@ -62,6 +62,7 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(tables::check))
                 .and_then(|()| scenarios.iter().try_for_each(rows::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_columns))
+                .and_then(|()| scenarios.iter().try_for_each(rows::check_changed))
                 .and_then(|()| scenarios.iter().try_for_each(types::check))
                 .and_then(|()| types::check_prefixes(&scenarios))
                 .and_then(|()| fields::check_read(&scenarios))
