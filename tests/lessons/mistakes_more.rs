@@ -13,6 +13,8 @@ const LIMITER: &str = include_str!("mistakes/more/limiter.yaml");
 const MAIL: &str = include_str!("mistakes/more/mail.yaml");
 const POOL: &str = include_str!("mistakes/more/pool.yaml");
 const PROMOTE: &str = include_str!("mistakes/more/promote.yaml");
+const FAILOVER: &str = include_str!("../../lessons/failover.yaml");
+const FILE_LOCK: &str = include_str!("../../lessons/file-lock.yaml");
 const MULTI_LOCK: &str = include_str!("../../lessons/multi-lock.yaml");
 const PROGRAM: &str = include_str!("mistakes/whole/program.yaml");
 const REDISSON_LOCK: &str = include_str!("../../lessons/redisson-lock.yaml");
@@ -105,6 +107,12 @@ const MISTAKES: &[(&str, &[Change])] = &[
     ]),
     (MULTI_LOCK, &[
         ("until: reply is none", "until: reply is not none", "until: reply is not none", "answers nothing when it grants the lock", "加锁成功时回复为空"),
+    ]),
+    (FAILOVER, &[
+        ("keys: [lock], args: [\"${token}\"]", "keys: [lock], args: [\"${lease}\"]", "args: [\"${lease}\"]", "compares this with the value of a key, and `${lease}` is a duration", "和键的值比较，而 `${lease}` 是时长"),
+    ]),
+    (FILE_LOCK, &[
+        ("waited('B') >= work and moves('B.lock') == 1", "waited('B') >= work and moves('B.lock') == 0", "moves('B.lock') == 0", "is 1 at least: the story makes that move", "至少是 1：剧情里做了这一步"),
     ]),
     (PROGRAM, &[
         ("- value('lock') is none", "- P.DEL > 0\n      - P.DEL == '1'", "- P.DEL == '1'", "another claim compares `P.DEL` with a number", "另一个断言把 `P.DEL` 和数字比较"),

@@ -126,7 +126,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("figure: pttl('lock')", "figure: B.try", "figure: B.try", "a number of milliseconds", "毫秒数"),
         ("dog: renew } }", "dog: renew }, threads: 2 }", "A: { named_threads: { worker: work_once, dog: renew }, threads: 2 }", "are all threads of a client: no", "已经列出客户端的全部线程，旁边不能再写"),
         (">= 7", ">= 70", "- that: moves('A.dog.again') >= 70", "is 20 at most: the programs make that move no oftener", "最多是 20：程序最多只做这么多次"),
-        ("script: renew_if_owner, keys: [lock], args: [A, \"${lease}\"] }\n    - let", "script: renew_if_owner, keys: [lock], args: [\"${lease}\", A] }\n    - let", "- renew: { script: renew_if_owner, keys: [lock], args: [\"${lease}\", A] }", "as a number, and", "把它当作数字交给"),
+        ("script: renew_if_owner, keys: [lock], args: [A, \"${lease}\"] }\n    - let", "script: renew_if_owner, keys: [lock], args: [\"${lease}\", A] }\n    - let", "- renew: { script: renew_if_owner, keys: [lock], args: [\"${lease}\", A] }", "compares this with the value of a key, and `${lease}` is a duration", "和键的值比较，而 `${lease}` 是时长"),
         ("minutes: 4", "minutes: 4\nnotes: { en: \"Play `lives-one` first.\", zh: \"先放 `lives-one`。\" }", "notes: { en: \"Play `lives-one` first.\", zh: \"先放 `lives-one`。\" }", "no variant is called", "没有名为"),
     ]),
     (COUPON, &[

@@ -144,10 +144,23 @@ pub(crate) fn reads_millis(source: &str, n: usize) -> bool {
 /// Whether a script compares an argument with the value of a key, as a text.
 pub(crate) fn compares_value(source: &str, n: usize) -> bool {
     let read = format!("ARGV[{n}]");
-    source.lines().any(|line| {
-        let line = line.split("--").next().unwrap_or_default();
-        let compared = ["== ", "~= "].iter().any(|sign| line.contains(&format!("{sign}{read}")));
-        compared && ["'GET'", "'HGET'"].iter().any(|command| line.contains(command))
+    let lines = || source.lines().map(|line| line.split("--").next().unwrap_or_default());
+    let reads = |text: &str| ["('GET'", "('HGET'"].iter().any(|call| text.contains(call));
+    // A variable that keeps the value.
+    let is_kept = |name: &str| {
+        lines().any(|line| {
+            line.split_once(" = ").is_some_and(|(left, right)| {
+                left.trim().trim_start_matches("local ") == name
+                    && reads(right)
+                    && !right.contains("tonumber")
+            })
+        })
+    };
+    lines().any(|line| {
+        ["== ", "~= "].iter().filter_map(|sign| line.split_once(&format!("{sign}{read}"))).any(|(left, _)| {
+            let name = left.trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+            reads(left) || name.is_some_and(is_kept)
+        })
     })
 }
 

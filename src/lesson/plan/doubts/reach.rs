@@ -65,6 +65,7 @@ fn of_least(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let number = figure(right, scenario)?;
     let moves = scenario.story.iter().flat_map(|line| match &line.act {
         Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
+        Act::Send(one) => std::slice::from_ref(one),
         _ => &[],
     });
     let made = moves.filter(|one| one.label == label && scenario.actor(one.actor).actor.name == who).count();
