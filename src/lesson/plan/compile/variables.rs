@@ -233,8 +233,8 @@ impl Draft<'_> {
             return;
         };
         let names = names.into_iter().collect::<Vec<_>>().join("`, `");
-        let inner = self.program.instructions[inside].iter().filter_map(Instruction::operation);
-        let label = inner.last().map_or("reply", |operation| operation.label.as_str()).to_owned();
+        let mut inner = self.program.instructions[inside].iter().filter_map(Instruction::operation);
+        let label = inner.next_back().map_or("reply", |operation| operation.label.as_str()).to_owned();
         self.doubt(
             &path,
             both!(
