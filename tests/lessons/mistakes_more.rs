@@ -129,6 +129,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
     ]),
     (TURNS, &[
         ("grant ${ttl} ${id}", "grant ${id} ${ttl}", "- grant:", "`grant` takes the seconds first", "`grant` 先写秒数"),
+        ("keepalive ${id}", "keepalive ${ttl}", "- beat:", "no request grants the lease `8`", "没有请求申请过租约 `8`"),
         ("create turn/${self} waiting ${id}", "create turn/${self} ${id}", "- enter:", "stands here as the value", "在这里写在了值的位置上"),
         ("if: state is none", "if: state == none.value", "- if: state", "`none` is a value without fields", "`none` 没有字段"),
         ("put board ${self}", "put boards ${self}", "then: [open: { etcd: \"put boards ${self}\" }]", "nothing else in this lesson names the key", "在本课里再没出现过：没有谁会读它"),

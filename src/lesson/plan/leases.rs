@@ -170,7 +170,9 @@ fn check_named(scenario: &Scenario) -> Result<(), Mistake> {
         for operation in plan.program.operations() {
             let (PlannedVerb::Call(call), Some(at)) = (&operation.verb, &operation.path) else { continue };
             let seconds = call.operands("SECONDS").next().map(|seconds| plan.filled(seconds));
-            if call.name() == "grant" && seconds.as_ref() == Some(lease) {
+            let own = call.operands("LEASE").next().map(|lease| plan.filled(lease));
+            let is_named = named.iter().any(|(lease, _)| own.as_ref() == Some(lease));
+            if call.name() == "grant" && seconds.as_ref() == Some(lease) && !is_named {
                 let message = both!(
                     "`grant` takes the seconds first, and `{lease}` is the lease of other requests",
                     "`grant` 先写秒数，而 `{lease}` 是其他请求里的租约号"
