@@ -813,9 +813,9 @@ fn an_overlap_that_reads_the_same_at_both_ends_is_one_moment() {
 
 #[test]
 fn what_was_broken_is_red_in_its_step_and_not_for_ever() {
-    let breach = at_step("zk-herd", "herd", 12, EN);
+    let breach = at_step("zk-herd", "herd", 11, EN);
     assert!(share_of_chart(&breach) >= 33, "{:#?}", breach.rows());
-    let after = at_step("zk-herd", "herd", 15, EN);
+    let after = at_step("zk-herd", "herd", 14, EN);
     assert!(share_of_chart(&after) < 10, "{:#?}", after.rows());
     assert!(!after.shows("WOKEN"), "{:#?}", after.rows());
     // An oversold item stays oversold, on the scrubber, too.
@@ -935,7 +935,7 @@ fn a_lease_only_sinks_until_the_next_holder_has_its_own() {
 fn in_chinese_the_figure_is_large_and_the_words_stand_beside_and_below_it() {
     for (lesson, variant, step, says, beside) in [
         ("failover", "split-brain", 8, "2 个持有者同时存在 · ● A 和 ■ B", " 个持有者同时存在 "),
-        ("zk-herd", "herd", 12, "唤醒 39 个，只需 1 个", " 唤醒 "),
+        ("zk-herd", "herd", 11, "唤醒 39 个，只需 1 个", " 唤醒 "),
         ("setnx-without-expire", "two-commands", 10, "违反不变式 ·", " 违反不变式 "),
     ] {
         let mut stand = at_step(lesson, variant, step, (Lang::Zh, (200, 60)));
@@ -1104,7 +1104,7 @@ fn holders_are_named_in_one_order_and_a_failure_once() {
 #[test]
 fn a_banner_counts_who_was_woken_and_everybody_is_a_dot() {
     for (lang, words) in [(Lang::En, "39 WOKEN, 1 NEEDED"), (Lang::Zh, "唤醒 39 个，只需 1 个")] {
-        let stand = at_step("zk-herd", "herd", 12, (lang, (120, 40)));
+        let stand = at_step("zk-herd", "herd", 11, (lang, (120, 40)));
         assert!(stand.shows(words), "{:#?}", stand.rows());
         let signs = bright(&stand.buffer());
         assert_eq!(signs, 39, "38 of the crowd and B: {:#?}", stand.rows());

@@ -137,11 +137,11 @@ fn every_client_of_a_crowd_is_a_dot_and_the_woken_ones_are_bright() {
     let page = page(&place, &["zk-herd", "--variant", "herd", "--lang", "en"]);
     for (fragment, size) in [("#", (1200, 800)), ("#", (390, 844)), ("#embed&", (680, 320))] {
         let mut chrome = Chrome::start(size, false);
-        chrome.open(&page, &format!("{fragment}step=11"));
+        chrome.open(&page, &format!("{fragment}step=10"));
         // A, B and the crowd; A holds the lock.
         assert_eq!(chrome.eval(DOTS), json!([40, 1]), "{size:?}");
         assert!(text(&mut chrome, ".row.band .label").ends_with("notified 0"), "{size:?}");
-        chrome.open(&page, &format!("{fragment}step=12"));
+        chrome.open(&page, &format!("{fragment}step=11"));
         assert_eq!(chrome.eval(DOTS), json!([40, 39]), "{size:?}");
         assert!(text(&mut chrome, ".row.band .label").ends_with("notified 38"), "{size:?}");
         // All of them are in sight, and none lies over the names or over the commands.
@@ -154,7 +154,7 @@ fn every_client_of_a_crowd_is_a_dot_and_the_woken_ones_are_bright() {
              || getComputedStyle(e).display === 'inline').map((e) => e.innerText.trim())";
         assert_eq!(chrome.eval(woken), json!(["×38"]), "{size:?}");
         // The next command ends it.
-        chrome.open(&page, &format!("{fragment}step=15"));
+        chrome.open(&page, &format!("{fragment}step=14"));
         assert_eq!(chrome.eval(DOTS)[1], 1, "{size:?}");
         assert_eq!(chrome.troubles, Vec::<String>::new());
     }
