@@ -15,7 +15,7 @@ use crate::{
 
 /// The longest that a proof may take, since it is part of every run. The time is estimated from the speed of
 /// the first orders, and a busy machine makes it several times longer than the minute that an author should
-/// stay under.
+/// stay under. A search by states, whose size cannot be estimated, ends then as not complete.
 const LONGEST: Duration = Duration::from_mins(10);
 
 /// Explores a variant that claims what must be found, and adds the result to the claims of a run. Does
@@ -64,7 +64,9 @@ async fn explored(
     first: bool,
 ) -> Result<Explored, RunError> {
     let bounds = Bounds { first, longest: LONGEST, ..Bounds::from(expected) };
-    let watch = |_: &Progress| ControlFlow::Continue(());
+    let watch = |progress: &Progress| {
+        if progress.wall > LONGEST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
     Box::pin(explore(scenario, options, &bounds, &watch)).await.map_err(|error| match error {
         ExploreError::Engine(error) => error,
         other => {

@@ -12,10 +12,7 @@ use super::{
     Draft,
 };
 use crate::{
-    lesson::expr::{
-        Template,
-        mentions::{joined, split_comparison},
-    },
+    lesson::expr::{Template, mentions::comparisons},
     log::Product,
     text::both,
 };
@@ -151,8 +148,7 @@ impl Draft<'_> {
     /// Reports a comparison of a znode's name with its path, and of either with what it never is.
     pub(super) fn check_compared_znodes(&mut self) {
         let found = self.compared.iter().find_map(|(source, path)| {
-            let doubt = joined(source).into_iter().find_map(|part| {
-                let (left, operator, right) = split_comparison(part)?;
+            let doubt = comparisons(source).find_map(|(left, operator, right)| {
                 let one = self.znode_of(left)?;
                 match self.znode_of(right) {
                     Some(other) if matches!(operator, "==" | "!=") => {

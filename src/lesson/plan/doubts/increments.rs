@@ -5,7 +5,7 @@ use super::{
     super::{
         super::{
             error::{Mistake, Path},
-            expr::mentions::{joined, split_comparison},
+            expr::mentions::comparisons,
             has_word,
         },
         PlannedVerb, Program, Scenario,
@@ -58,8 +58,7 @@ fn counts_up(program: &Program, label: &str, scenario: &Scenario) -> bool {
 
 /// The doubt about a comparison that no reply of `INCR` fulfils. `counted`: whether a name is such a reply.
 fn below_one(source: &str, counted: impl Fn(&str) -> bool) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| {
-        let (left, operator, right) = split_comparison(part)?;
+    comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let never = match operator {
             "==" | "<=" => number < 1,

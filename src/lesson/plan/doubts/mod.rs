@@ -327,12 +327,11 @@ fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
     let is_number = |reply: &str| {
         let sources = all.iter().flat_map(|scenario| scenario.claim_sources().map(|(source, _)| source));
         sources
-            .flat_map(joined)
-            .filter_map(split_comparison)
+            .flat_map(comparisons)
             .any(|(left, _, right)| left == reply && matches!(literal(right), Some(Literal::Number(_))))
     };
     for (source, at) in scenario.claim_sources() {
-        for (left, operator, right) in joined(source).into_iter().filter_map(split_comparison) {
+        for (left, operator, right) in comparisons(source) {
             if let Some(Literal::Text(text)) = literal(right)
                 && text.parse::<i64>().is_ok()
                 && left.rsplit_once('.').is_some_and(|(who, _)| scenario.actor_named(who).is_some())
