@@ -79,7 +79,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
         return;
     }
     let chosen = chosen(scene);
-    let Rest { beside, below } = rest(scene, back, area);
+    let Rest { inline, below } = rest(scene, back, area);
     let visible = window(scene, back, area.height - u16::try_from(below.len()).unwrap_or_default());
     let first = visible.start;
     let columns = Columns::of(scene, &scene.chart.wire[visible.clone()], area.width);
@@ -88,10 +88,10 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
         buf.set_line(area.x + 2, y, line, area.width.saturating_sub(2));
     }
     for (n, (y, row)) in (area.top()..bottom).zip(&scene.chart.wire[visible]).enumerate() {
-        let line = match &beside {
-            Some(beside) if first + n + 1 == known => {
+        let line = match &inline {
+            Some(inline) if first + n + 1 == known => {
                 let mut line = Line::from(before(scene, row, columns));
-                line.spans.extend(beside.spans.iter().cloned());
+                line.spans.extend(inline.spans.iter().cloned());
                 line
             }
             _ => line(scene, row, columns, area.width.into()),
@@ -108,7 +108,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
 #[derive(Default)]
 struct Rest {
     /// What stands in the line itself, if it is the last one, instead of its cut text.
-    beside: Option<Line<'static>>,
+    inline: Option<Line<'static>>,
     below: Vec<Line<'static>>,
 }
 
@@ -117,7 +117,7 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
     if let Some(remark) = cut_remark(scene, back, area) {
         let mut lines = text::wrap(&remark, width);
         lines.truncate(READ.min(area.height.saturating_sub(1).into()));
-        return Rest { beside: None, below: lines.into_iter().map(Line::from).collect() };
+        return Rest { inline: None, below: lines.into_iter().map(Line::from).collect() };
     }
     // A notification may come between a request and its reply.
     let newest = scene.log.events()[..scene.world.position]
@@ -144,16 +144,16 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
     let exchange = format!("{} → ", text::clean(&command));
     // The last line begins with the text itself instead of with what is left of it.
     let is_last = is_visible && newest + 1 == rows(scene);
-    let beside = if is_last { columns.room(area.width.into()) } else { 0 };
-    let mut said = wrapped(&exchange, (&whole, style), (beside, width));
-    let begun = (beside > 0).then(|| said.remove(0));
+    let inline = if is_last { columns.room(area.width.into()) } else { 0 };
+    let mut said = wrapped(&exchange, (&whole, style), (inline, width));
+    let begun = (inline > 0).then(|| said.remove(0));
     if said.len() > most {
         return Rest {
-            beside: None,
+            inline: None,
             below: shortened(wrapped("→ ", (&whole, style), (0, width)), most, width),
         };
     }
-    Rest { beside: begun, below: shortened(said, most, width) }
+    Rest { inline: begun, below: shortened(said, most, width) }
 }
 
 /// Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
@@ -231,7 +231,7 @@ impl Columns {
         Self { time: times.unwrap_or_default().max(USUAL_TIME), names: names.unwrap_or(1).clamp(1, most) }
     }
 
-    /// The columns of a line beside the time and the sender.
+    /// The columns of a line apart from the time and the sender.
     const fn room(self, width: usize) -> usize {
         width.saturating_sub(self.time + self.names + 4)
     }
