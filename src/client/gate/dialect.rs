@@ -255,11 +255,12 @@ fn is_about_ensemble(call: &Call) -> bool {
 }
 
 fn shorten(word: &mut String) {
-    let is_data =
-        |c: char| c == char::REPLACEMENT_CHARACTER || (c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
-    let most = if word.contains(is_data) { LONGEST_DATA } else { LONGEST_WORD };
+    let is_data = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    let most = if word.contains(is_data) || word.contains("\\x") { LONGEST_DATA } else { LONGEST_WORD };
     if let Some((end, _)) = word.char_indices().nth(most) {
-        let left = word[end..].len();
+        // An escaped byte stays whole, and counts as one.
+        let end = word[..end].rfind("\\x").filter(|escape| end - escape < 4).unwrap_or(end);
+        let left = word[end..].len() - 3 * word[end..].matches("\\x").count();
         word.truncate(end);
         *word = format!("{word}… ({left} bytes more)");
     }
@@ -395,6 +396,13 @@ mod tests {
             assert!(words[1].starts_with(&word[..shown_chars]), "{}", words[1]);
             assert_eq!(words[1].contains("60 bytes more"), shown_chars == LONGEST_DATA, "{}", words[1]);
         }
+        let mut token = r"a\xff".repeat(20);
+        shorten(&mut token);
+        assert_eq!(token, format!("{}… (24 bytes more)", r"a\xff".repeat(8)));
+        let mut token = r"\xff".repeat(20) + "b";
+        token.insert(0, 'a');
+        shorten(&mut token);
+        assert_eq!(token, format!("a{}… (12 bytes more)", r"\xff".repeat(9)), "no escape is cut in two");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Commands as text. Logs have them as data since format 2; only recordings of format 1, and tests, have the text
 //! alone.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::{Command, Product};
 
@@ -48,11 +48,19 @@ pub(super) struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() || self.0.contains(|c: char| c.is_whitespace() || c == '"') {
-            write!(f, "{:?}", self.0)
-        } else {
-            f.write_str(self.0)
+        if !self.0.is_empty() && !self.0.contains(|c: char| c.is_whitespace() || c.is_control() || c == '"') {
+            return f.write_str(self.0);
         }
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' | '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
+                // As `redis-cli` shows them.
+                '\0'..='\u{9f}' if c.is_control() => write!(f, "\\x{:02x}", u32::from(c))?,
+                _ => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
     }
 }
 
@@ -81,6 +89,11 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
                 'r' => '\r',
                 't' => '\t',
                 '0' => '\0',
+                'x' => {
+                    let (code, rest) = chars.as_str().split_at_checked(2)?;
+                    chars = rest.chars();
+                    u8::from_str_radix(code, 16).ok()?.into()
+                }
                 'u' => {
                     let (code, rest) = chars.as_str().strip_prefix('{')?.split_once('}')?;
                     chars = rest.chars();

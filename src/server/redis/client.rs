@@ -154,7 +154,6 @@ fn message(PushInfo { kind, mut data }: PushInfo) -> Option<(String, String)> {
     }
     // After a pattern subscription the matching pattern precedes the channel.
     let (message, channel) = (data.pop()?, data.pop()?);
-    let text =
-        |value| redis::from_redis_value::<Vec<u8>>(value).map(|bytes| String::from_utf8_lossy(&bytes).into());
+    let text = |value| redis::from_redis_value(value).map(connection::text_of);
     Some((text(channel).ok()?, text(message).ok()?))
 }

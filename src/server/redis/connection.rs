@@ -99,12 +99,24 @@ fn failed(error: &RedisError) -> Reply {
     Reply::Error { code, text: error.detail().map_or_else(|| error.to_string(), str::to_owned) }
 }
 
-/// A Redis value as JSON. Bytes that are not UTF-8 become replacement characters.
+/// A string of Redis as text. Bytes that are no UTF-8 are escaped as `redis-cli` shows them, so that different values
+/// stay different. They are one word, without blanks and quotes.
+pub(crate) fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let escaped = error.into_bytes().into_iter().map(|byte| match byte {
+            b'!'..=b'~' if !matches!(byte, b'"' | b'\\') => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        });
+        escaped.collect()
+    })
+}
+
+/// A Redis value as JSON.
 fn json(value: Value) -> Json {
     match value {
         Value::Nil => Json::Null,
         Value::Int(number) => number.into(),
-        Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
+        Value::BulkString(bytes) => text_of(bytes).into(),
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => text.into(),
         Value::Okay => "OK".into(),
         Value::Array(items) | Value::Set(items) => Json::Array(items.into_iter().map(json).collect()),

@@ -137,7 +137,7 @@ pub(crate) fn request(scan: &mut Scan, bytes: &[u8]) -> Result<Option<(usize, Ve
                 return Err(Unreadable::NotRedis);
             };
             let words = items.into_iter().map(|item| match item {
-                Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+                Value::BulkString(bytes) => Ok(connection::text_of(bytes)),
                 _ => Err(Unreadable::NotRedis),
             });
             Ok(Some((end, words.collect::<Result<_, _>>()?)))
@@ -193,7 +193,7 @@ pub(crate) fn sent(bytes: &[u8], listens: bool) -> Sent {
 
 fn text(value: &Value) -> Option<String> {
     match value {
-        Value::BulkString(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Value::BulkString(bytes) => Some(connection::text_of(bytes.clone())),
         Value::SimpleString(text) => Some(text.clone()),
         Value::Int(number) => Some(number.to_string()),
         _ => None,
@@ -248,6 +248,9 @@ mod tests {
 
     #[test]
     fn requests_are_words() {
+        let (_, words) =
+            request(&mut Scan::new(100), b"*2\r\n$3\r\nGET\r\n$4\r\na \xff\0\r\n").unwrap().unwrap();
+        assert_eq!(words[1], r"a\x20\xff\x00", "bytes that are no text stay different");
         let words = |bytes: &[u8]| request(&mut Scan::new(LONGEST_REQUEST), bytes);
         let expected = Ok(Some((24, ["GET".to_owned(), "lock\n".to_owned()].into())));
         assert_eq!(words(b"*2\r\n$3\r\nGET\r\n$5\r\nlock\n\r\nrest"), expected);

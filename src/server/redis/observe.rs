@@ -239,10 +239,9 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// Bytes that are not text become replacement characters.
 fn text(value: &Value) -> String {
     match value {
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::BulkString(bytes) => super::connection::text_of(bytes.clone()),
         Value::SimpleString(text) => text.clone(),
         Value::Int(number) => number.to_string(),
         _ => String::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{Client, Cmd, Connection, RedisError, RedisResult, Value};
 
-use super::connection::{place, reply};
+use super::connection::{place, reply, text_of};
 use crate::log::Reply;
 
 /// How long a server may take to answer, in real time. None of the commands sent here blocks.
@@ -136,7 +136,7 @@ impl Part {
 
     pub fn text(&self) -> String {
         match self {
-            Self::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Self::Bytes(bytes) => text_of(bytes.clone()),
             Self::Number(number) => number.to_string(),
             Self::List(_) | Self::Nil => String::new(),
         }
