@@ -262,7 +262,8 @@ fn shorten(word: &mut String) {
         let end = word[..end].rfind("\\x").filter(|escape| end - escape < 4).unwrap_or(end);
         let left = word[end..].len() - 3 * word[end..].matches("\\x").count();
         word.truncate(end);
-        *word = format!("{word}… ({left} bytes more)");
+        // Without blanks: a word with blanks is quoted, and the escapes in it are escaped once more.
+        *word = format!("{word}…(+{left}B)");
     }
 }
 
@@ -394,15 +395,15 @@ mod tests {
                 panic!()
             };
             assert!(words[1].starts_with(&word[..shown_chars]), "{}", words[1]);
-            assert_eq!(words[1].contains("60 bytes more"), shown_chars == LONGEST_DATA, "{}", words[1]);
+            assert_eq!(words[1].contains("(+60B)"), shown_chars == LONGEST_DATA, "{}", words[1]);
         }
         let mut token = r"a\xff".repeat(20);
         shorten(&mut token);
-        assert_eq!(token, format!("{}… (24 bytes more)", r"a\xff".repeat(8)));
+        assert_eq!(token, format!("{}…(+24B)", r"a\xff".repeat(8)));
         let mut token = r"\xff".repeat(20) + "b";
         token.insert(0, 'a');
         shorten(&mut token);
-        assert_eq!(token, format!("a{}… (12 bytes more)", r"\xff".repeat(9)), "no escape is cut in two");
+        assert_eq!(token, format!("a{}…(+12B)", r"\xff".repeat(9)), "no escape is cut in two");
     }
 
     #[test]
