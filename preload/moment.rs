@@ -44,9 +44,11 @@ extern "C" fn map_page() {
                     }
                     PAGE.store(mapped.cast(), Ordering::Release);
                     status::map();
+                    let reads_vdso = !getenv(VDSO_NAME.as_ptr()).is_null()
+                        || (status::publishes() && vdso::is_program_of_go());
                     // If the vDSO cannot be changed, the process runs without the page, so that Lockstep sees it on the
                     // real clock.
-                    if !getenv(VDSO_NAME.as_ptr()).is_null() && !vdso::change() {
+                    if reads_vdso && !vdso::change() {
                         PAGE.store(ptr::null_mut(), Ordering::Release);
                         munmap(mapped, page::PAGE_BYTES);
                     }

@@ -1,5 +1,6 @@
 //! The vDSO of programs that read the clock there and bypass libc, as Go's do: the process's private copy is changed so
-//! that `__vdso_clock_gettime` jumps to the reader below. Enabled by `LESSON_CLOCK_VDSO`.
+//! that `__vdso_clock_gettime` jumps to the reader below. Enabled by `LESSON_CLOCK_VDSO`, and in programs of users that Go
+//! has built.
 //!
 //! The reader may run on a small stack, and on a thread that libc does not know: it must call nothing of libc and use
 //! no thread-local data.
@@ -19,9 +20,13 @@ mod x86_64 {
         moment::{Family, Page},
     };
 
+    const AT_PHDR: c_ulong = 3;
+    const AT_PHNUM: c_ulong = 5;
     const AT_SYSINFO_EHDR: c_ulong = 33;
     const PT_LOAD: u32 = 1;
     const PT_DYNAMIC: u32 = 2;
+    const PT_NOTE: u32 = 4;
+    const PT_PHDR: u32 = 6;
     const DT_HASH: i64 = 4;
     const DT_STRTAB: i64 = 5;
     const DT_SYMTAB: i64 = 6;
@@ -99,6 +104,34 @@ mod x86_64 {
             }
             system_call(SYS_SCHED_YIELD, 0, 0);
         }
+    }
+
+    /// Whether this process runs a program that Go has built: it has a note of Go's with its build id.
+    pub(crate) fn is_program_of_go() -> bool {
+        // SAFETY: the kernel says where the program's segments are listed, and has loaded its notes.
+        unsafe {
+            let listed = getauxval(AT_PHDR) as usize;
+            if listed == 0 {
+                return false;
+            }
+            let segments = slice::from_raw_parts(
+                ptr::with_exposed_provenance::<Segment>(listed),
+                getauxval(AT_PHNUM) as usize,
+            );
+            let own = segments.iter().find(|segment| segment.kind == PT_PHDR);
+            let base = own.map_or(0, |own| listed.wrapping_sub(own.address as usize));
+            segments.iter().filter(|segment| segment.kind == PT_NOTE).any(|notes| {
+                let at = ptr::with_exposed_provenance::<u8>(base.wrapping_add(notes.address as usize));
+                has_note_of_go(slice::from_raw_parts(at, notes.in_memory as usize))
+            })
+        }
+    }
+
+    /// Searches for a note with the name `Go` and the type of a build id: the lengths of name and content, the type, the
+    /// name.
+    fn has_note_of_go(bytes: &[u8]) -> bool {
+        let four = 4_u32.to_ne_bytes();
+        bytes.windows(16).any(|note| note[..4] == four && note[8..12] == four && note[12..] == *b"Go\0\0")
     }
 
     /// Makes the vDSO answer in lesson time. Returns whether that succeeded.
@@ -187,12 +220,18 @@ mod x86_64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use x86_64::{change, real};
+pub(crate) use x86_64::{change, is_program_of_go, real};
 
 use core::sync::atomic::AtomicBool;
 
 /// Whether the vDSO is changed, so that libc, which asks it, no longer returns real time.
 pub(crate) static CHANGED: AtomicBool = AtomicBool::new(false);
+
+/// Nothing is changed there, and Lockstep sees a program of Go on the real clock.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn is_program_of_go() -> bool {
+    false
+}
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn change() -> bool {

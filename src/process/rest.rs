@@ -4,13 +4,15 @@
 //! a delay only after processes have begun or ended: see [`SETTLED_AFTER`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
+mod go;
+
+use self::go::Timers;
 use crate::clock::status::{StatusFile, Wait};
 use crate::process::group::running;
 
@@ -28,6 +30,7 @@ pub(crate) struct Threads {
     changed: Option<Instant>,
     /// Whether each process waits in lesson time, with the program that it ran when that was found out.
     on_clock: BTreeMap<u32, (PathBuf, bool)>,
+    timers: Timers,
 }
 
 /// How long a group is not at rest after one of its processes has begun or ended: a wrapper in shell script
@@ -55,6 +58,7 @@ impl Threads {
             newest: None,
             changed: None,
             on_clock: BTreeMap::new(),
+            timers: Timers::default(),
         })
     }
 
@@ -81,8 +85,9 @@ impl Threads {
         }
         let own =
             waits.into_iter().filter(|(thread, _)| before.contains_key(thread) && !is_housekeeping(*thread));
+        let of_go = self.timers.waits(&self.processes, &before, now);
         let mut first = None;
-        for (_, wait) in own {
+        for (_, wait) in own.chain(of_go) {
             match wait {
                 Wait::Real => return Rest::No,
                 // The deadline has passed, so the thread is about to wake up.
@@ -93,15 +98,14 @@ impl Threads {
         Rest::Until(first)
     }
 
-    /// Whether all processes of the group wait in lesson time: they have mapped this page of the clock, and ask libc to
-    /// wait. Go does not, even where it is linked with libc.
+    /// Whether all processes of the group wait in lesson time: they have mapped this page of the clock.
     pub(crate) fn use_clock(&mut self, page: &Path) -> bool {
         self.on_clock.retain(|process, _| self.processes.contains(process));
         for process in &self.processes {
             // A process that has ended meanwhile runs no program.
             let Ok(program) = fs::read_link(format!("/proc/{process}/exe")) else { continue };
             if self.on_clock.get(process).is_none_or(|(known, _)| *known != program) {
-                let keeps = maps(*process, page) && !is_written_in_go(*process);
+                let keeps = maps(*process, page);
                 self.on_clock.insert(*process, (program, keeps));
             }
         }
@@ -130,7 +134,8 @@ impl Threads {
                 match read_status(&status)? {
                     ('S', switched) => {
                         lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
-                        run_counts.insert(thread, if is_ticker(&status) { 0 } else { switched });
+                        let ticks = is_ticker(&status) || self.timers.is_ticker(*process, thread);
+                        run_counts.insert(thread, if ticks { 0 } else { switched });
                     }
                     ('Z' | 'X', _) => drop(ended.insert(thread)),
                     _ => return None,
@@ -171,24 +176,6 @@ fn maps(process: u32, page: &Path) -> bool {
     let page = page.as_os_str().as_encoded_bytes();
     let maps = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
     maps.is_empty() || maps.windows(page.len()).any(|part| part == page)
-}
-
-/// Whether a process runs a program that Go has built. Such a program has a note of Go's with its build id; notes stand
-/// near the beginning of the file.
-fn is_written_in_go(process: u32) -> bool {
-    let mut beginning = Vec::new();
-    let file = File::open(format!("/proc/{process}/exe"));
-    file.and_then(|file| file.take(NOTES_WITHIN).read_to_end(&mut beginning)).is_ok()
-        && has_note_of_go(&beginning)
-}
-
-const NOTES_WITHIN: u64 = 64 << 10;
-
-/// Searches for a note with the name `Go` and the type of a build id: the lengths of name and content, the type, the
-/// name.
-fn has_note_of_go(bytes: &[u8]) -> bool {
-    let four = 4_u32.to_ne_bytes();
-    bytes.windows(16).any(|note| note[..4] == four && note[8..12] == four && note[12..] == *b"Go\0\0")
 }
 
 /// The id that was assigned last, to a process or a thread: the last field of `/proc/loadavg`.
@@ -280,17 +267,6 @@ mod tests {
         for of_program in ["worker\n", "pool-1-thread-1\n", "main-SendThread\n", "java\n", ""] {
             assert!(!is_housekeeping_name(of_program), "{of_program}");
         }
-    }
-
-    #[test]
-    fn a_program_of_go_is_known_by_its_note() {
-        let note = |name: &[u8; 4], kind: u32| {
-            let numbers = [4, 83, kind].map(u32::to_ne_bytes).concat();
-            [b"\x7fELF", numbers.as_slice(), name, b"an id"].concat()
-        };
-        assert!(has_note_of_go(&note(b"Go\0\0", 4)));
-        assert!(!has_note_of_go(&note(b"GNU\0", 4)) && !has_note_of_go(&note(b"Go\0\0", 3)));
-        assert!(!is_written_in_go(std::process::id()), "this very program is not");
     }
 
     #[test]
