@@ -32,7 +32,7 @@
 //! | `syncing.rs` | `fsync` | redis-server and the JVM: a voter stores its vote on disk before it answers |
 //! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
 //! | `status.rs` | none of its own | programs that users bring: it publishes what each of their threads waits for |
-//! | `vdso.rs` | the vDSO's `clock_gettime` | Go: etcd. It waits by system calls, and reads the clock after each |
+//! | `vdso.rs` | the vDSO's `clock_gettime` | Go: etcd, and programs that users bring. It waits by system calls, and reads the clock after each |
 //! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (CPU time) |
 //!
 //! The functions of the last row are left alone. A timer sends its signal at a moment that the kernel must know

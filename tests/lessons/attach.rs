@@ -323,7 +323,7 @@ ask GET other
     free.moves([0, 0]).await;
     let world = free.world();
     let Some(Observed::Redis(seen)) = &world.servers[0].observed else { panic!("it was looked at") };
-    assert_eq!(seen.keys.keys().collect::<Vec<_>>(), ["\u{fffd}\u{fffd}lock"]);
+    assert_eq!(seen.keys.keys().collect::<Vec<_>>(), [r"\xac\xedlock"]);
 }
 
 #[tokio::test]
@@ -875,4 +875,48 @@ fn a_lesson_says_which_commands_of_a_program_pass_by_themselves() {
         assert!(refused.err.contains(help), "{}", refused.err);
     }
     place.assert_nothing_left();
+}
+
+/// Builds a program, with the C compiler that also links Rust programs.
+#[cfg(target_arch = "x86_64")]
+fn polls(place: &Place) -> String {
+    let (source, program) = (place.path().join("polls.c"), place.path().join("polls"));
+    std::fs::write(&source, include_str!("polls.c")).expect("a source file");
+    let mut cc = std::process::Command::new("cc");
+    cc.arg(&source).arg("-o").arg(&program);
+    assert!(cc.status().expect("a C compiler").success(), "{cc:?}");
+    program.to_str().expect("a plain name").to_owned()
+}
+
+/// Only there the vDSO is changed.
+#[cfg(target_arch = "x86_64")]
+#[tokio::test]
+async fn programs_of_go_wait_in_lesson_time() {
+    let place = Place::new();
+    let program = polls(&place);
+    let waiting = |millis: &str| vec![program.clone(), millis.to_owned()];
+    let programs = of(&[waiting("700"), waiting("300")], Some("lock"), Speaks::Redis);
+    let mut free = Free::begin(attach::scenario(&programs).expect("a scenario")).await;
+    let waits = |free: &Free| {
+        let actors = free.outlook.actors.iter();
+        actors.map(|actor| matches!(actor.blocked, Some(Blocked::Waits { .. }))).collect::<Vec<_>>()
+    };
+    free.moves([0, 1]).await;
+    assert_eq!(waits(&free), [true, true], "{:?}", said(&free));
+    // A's poll lasts on while B's timer expires twice.
+    for _ in 0..2 {
+        free.all([Choice::Timer]).await;
+        assert_eq!(waits(&free), [true, false]);
+        free.moves([1]).await;
+    }
+    free.all([Choice::Timer]).await;
+    assert_eq!(waits(&free), [false, true]);
+    let passed = free.log.events().last().expect("events").at.as_millis();
+    assert!((700..710).contains(&passed), "each wait ends at most two milliseconds late: {passed}");
+    // Much time at once: the polls of an hour ago are no longer waited for.
+    free.all([pass(3_600_000)]).await;
+    assert_eq!(waits(&free), [false, false]);
+    free.moves([0, 1]).await;
+    assert_eq!(waits(&free), [true, true]);
+    assert!(said(&free).is_empty(), "nothing is said of a clock that they do not take: {:?}", said(&free));
 }

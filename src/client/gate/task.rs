@@ -38,9 +38,9 @@ const LOOK_SELDOM: Duration = Duration::from_millis(20);
 /// How long, in real time, the gate waits for a program that did not come to rest in time before.
 const BUSY_RESTS_WITHIN: Duration = Duration::from_secs(1);
 const NO_CLOCK: Words = Words::new(
-    "Lockstep: this program does not take the lesson clock (it is written in Go, perhaps, or linked statically). Its \
-     own waits are not known, and pass in real time.",
-    "Lockstep：这个程序没有使用课程时钟（可能是 Go 程序，或者是静态链接的）。它自己的等待无从得知，按真实时间进行。",
+    "Lockstep: this program does not take the lesson clock (perhaps it is linked statically, as Go does with \
+     CGO_ENABLED=0). Its own waits are not known, and pass in real time.",
+    "Lockstep：这个程序没有使用课程时钟（可能是静态链接的，比如 CGO_ENABLED=0 的 Go 程序）。它自己的等待无从得知，按真实时间进行。",
 );
 const MANY_CONNECTIONS: Words = Words::new(
     "Lockstep lets no more than {} connections of a program in.",
