@@ -217,7 +217,7 @@ function lane(data) {
   labels.push(() => {
     const beliefs = data.bars.filter((bar) => bar.e < position && !isOver(bar.end) && SAYS[bar.kind] && bar.kind !== "saw");
     const bare = (bar) => bar.bare.some(([, e, , end]) => e < position && !isOver(end));
-    label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "wrong" : bar.kind)).join(", ");
+    label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "mistaken" : bar.kind)).join(", ");
     label.classList.toggle("dead", beliefs.some((bar) => bar.kind === "dead"));
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", `${data.name}: ${label.lastChild.textContent || "–"}`);
