@@ -206,6 +206,8 @@ fn two_holders_are_the_largest_thing_on_the_page() {
         // The key is gone, and no other client has taken the lock yet: A's belief is an outline.
         let bare = "[...document.querySelectorAll('.bar.holding.bare')].filter((e) => !e.hidden && e.offsetWidth > 20).length";
         assert_eq!(chrome.eval(bare), 1, "{size:?}");
+        let belief = "document.querySelector('.row .label small').textContent";
+        assert_eq!(chrome.eval(belief), "is wrong", "{size:?}");
         chrome.open(&page, &format!("{fragment}step=7"));
         let found = chrome.eval(DECISIVE);
         let share = |value: &Value| value.as_f64().expect("a share");

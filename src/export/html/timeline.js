@@ -105,8 +105,10 @@ function marks(track, list, client, draw) {
     for (const { element, x: at, least } of all.slice().reverse()) {
       if (element.hidden) continue;
       if (at < next && next < Infinity) until = px(next) - 4;
+      const out = beyond(at);
+      // Of several marks in one column the newest has the room.
+      const room = at === next ? 0 : Math.max(0, until - px(at) - out);
       next = at;
-      const out = beyond(at), room = Math.max(0, until - px(at) - out);
       element.style.maxWidth = `${room}px`;
       element.style.marginLeft = `${out}px`;
       element.classList.toggle("out", out > 0 && room < STUB);
@@ -217,7 +219,7 @@ function lane(data) {
   labels.push(() => {
     const beliefs = data.bars.filter((bar) => bar.e < position && !isOver(bar.end) && SAYS[bar.kind] && bar.kind !== "saw");
     const bare = (bar) => bar.bare.some(([, e, , end]) => e < position && !isOver(end));
-    label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "wrong" : bar.kind)).join(", ");
+    label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "mistaken" : bar.kind)).join(", ");
     label.classList.toggle("dead", beliefs.some((bar) => bar.kind === "dead"));
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", `${data.name}: ${label.lastChild.textContent || "–"}`);
@@ -387,18 +389,21 @@ function news() {
   const told = found && run.story.some((entry) => entry.says && entry.e > found.e && entry.e < position);
   return found && !told ? text(found.news) : "";
 }
-/** In an article, the chart is as high as the frame, and the whole run fits into it; names take as much as they need. */
+/** Names take as much as they need, within limits. In an article, the chart is as high as the frame, and the whole run fits
+ *  into it. */
 function fit() {
   const box = $("scroll"), chart = $("chart"), share = () => box.clientHeight / chart.offsetHeight;
   chart.style.zoom = 1;
+  chart.style.removeProperty("--label");
   chart.classList.remove("dense");
-  if (!EMBED) return;
   for (const label of labels) label();
   const names = [...chart.querySelectorAll(".label > span")].map((name) => {
-    const beside = name.nextSibling;
-    return name.offsetWidth + (getComputedStyle(beside).display === "inline" ? beside.offsetWidth : 0);
+    const beside = name.nextSibling, inline = getComputedStyle(beside).display === "inline";
+    return inline ? name.offsetWidth + beside.offsetWidth : Math.max(name.offsetWidth, EMBED ? 0 : beside.scrollWidth);
   });
-  chart.style.setProperty("--label", `${Math.min(170, Math.max(96, ...names.map((width) => width + 10)))}px`);
+  const [least, most] = EMBED ? [96, 170] : [offset(), offset() * 1.4];
+  chart.style.setProperty("--label", `${Math.min(most, Math.max(least, ...names.map((width) => width + 10)))}px`);
+  if (!EMBED) return;
   chart.classList.toggle("dense", share() < LEGIBLE);
   chart.style.zoom = Math.min(1, share());
 }

@@ -6,7 +6,7 @@ const SAYS = {
   verdict: ["Verdict", "结论"], lanes: ["Who believes what", "各方眼中的锁"],
   servers: ["What the servers hold", "服务器上的真相"], wire: ["On the wire", "网络收发"],
   holding: ["holding", "持有"], sharing: ["sharing", "共享持有"], waiting: ["waiting", "等待"], unsure: ["unsure", "不确定"],
-  mine: ["holds", "持有"], shared: ["shared", "共享持有"], wrong: ["is wrong", "已失锁"], still: ["still thinks it holds", "仍以为持有"],
+  mine: ["holds", "持有"], shared: ["shared", "共享持有"], mistaken: ["is wrong", "已失锁"], still: ["still thinks it holds", "仍以为持有"],
   never: ["thinks it holds", "自以为持有"], waits: ["waits", "等待"],
   saw: ["saw {}", "读到 {}"],
   frozen: ["frozen", "冻结"], dead: ["killed", "被杀死"],

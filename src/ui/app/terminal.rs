@@ -17,7 +17,7 @@ use std::{
 };
 
 use crossterm::{
-    event::{DisableMouseCapture, EnableMouseCapture, Event},
+    event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event},
     execute,
     terminal::{Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen},
 };
@@ -54,8 +54,8 @@ impl TerminalGuard {
             }
             // Inside a synchronized update the terminal would hold the message back until the update ends.
             let _ = execute!(io::stdout(), EndSynchronizedUpdate);
-            // `hook` is the one set by `try_init`, which restores the screen; the mouse has to be released before.
-            release_mouse();
+            // `hook` is the one set by `try_init`, which restores the screen; mouse and paste have to be released before.
+            release_input();
             hook(info);
         }));
         let terminal = Terminal::new(Synchronized::new(CrosstermBackend::new(io::stdout())));
@@ -63,7 +63,7 @@ impl TerminalGuard {
             let _ = ratatui::try_restore();
         });
         let guard = Self { terminal: ManuallyDrop::new(terminal?) };
-        execute!(io::stdout(), EnableMouseCapture)?;
+        execute!(io::stdout(), EnableMouseCapture, EnableBracketedPaste)?;
         Ok(guard)
     }
 }
@@ -73,15 +73,15 @@ impl Drop for TerminalGuard {
         // Errors are ignored: if the terminal is gone there is nothing to restore and nowhere to report it.
         // `ratatui::restore` would print, and panic because it cannot.
         let _ = self.terminal.backend_mut().end();
-        release_mouse();
+        release_input();
         let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
     }
 }
 
-fn release_mouse() {
+fn release_input() {
     // If the terminal is gone there is nothing to restore.
-    let _ = execute!(io::stdout(), DisableMouseCapture);
+    let _ = execute!(io::stdout(), DisableBracketedPaste, DisableMouseCapture);
 }
 
 /// The learner's input. A thread of its own reads it: when the terminal has been closed, crossterm never returns from

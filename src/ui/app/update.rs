@@ -416,14 +416,7 @@ impl<R: Runs> App<R> {
                 }
                 let (scopes, chord) = (self.key_scopes(), Chord::pressed(key));
                 if let Some(typed) = chord.typed().filter(|_| scopes.contains(&KeyScope::Field)) {
-                    self.notice = None;
-                    match self.overlay {
-                        Overlay::Palette => {
-                            self.palette.typed.push(typed);
-                            self.palette.chosen = 0;
-                        }
-                        _ => self.search(format!("{}{typed}", self.typed())),
-                    }
+                    self.type_in(typed.encode_utf8(&mut [0; 4]));
                     return true;
                 }
                 let Some(action) = self.keys.action(&scopes, chord) else {
@@ -445,7 +438,23 @@ impl<R: Runs> App<R> {
                 true
             }
             Message::Input(Event::Mouse(mouse)) => self.handle_mouse(mouse, now),
+            // Elsewhere, each pasted letter would be a key.
+            Message::Input(Event::Paste(words)) if self.key_scopes().contains(&KeyScope::Field) => {
+                self.type_in(&words.replace(char::is_control, ""));
+                true
+            }
             Message::Input(_) => false,
+        }
+    }
+
+    fn type_in(&mut self, words: &str) {
+        self.notice = None;
+        match self.overlay {
+            Overlay::Palette => {
+                self.palette.typed.push_str(words);
+                self.palette.chosen = 0;
+            }
+            _ => self.search(format!("{}{words}", self.typed())),
         }
     }
 

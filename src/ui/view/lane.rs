@@ -191,8 +191,8 @@ fn name_bar(
     let lost = named.iter().flat_map(|bar| lost_at_once(scene, plot, bar));
     let outlined = earlier(outlined, &lost.collect::<Vec<_>>());
     if frozen || holds {
-        starts.extend(outlined.iter().chain(&loud).map(|(from, _)| *from));
-        starts.extend(pauses.iter().flat_map(|(from, to)| [*from, *to]));
+        starts.extend(loud.iter().map(|(from, _)| *from));
+        starts.extend(outlined.iter().chain(&pauses).flat_map(|(from, to)| [*from, *to]));
         starts.retain(|start| (columns.0..columns.1).contains(start));
         starts.sort_unstable();
         starts.dedup();

@@ -390,8 +390,9 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
     plot.axis(scene, axis, buf);
     let hidden = out_of_sight(scene, scroll, above);
     if hidden > 0 {
-        let words = words::MORE_LANES.with(scene.lang, &[&hidden.to_string()]);
-        let words = if text::width(&words) <= names { words } else { format!("+{hidden}") };
+        let words = words::more_lanes(scene.lang, hidden);
+        let [.., least] = &words;
+        let words = words.iter().find(|words| text::width(words) <= names).unwrap_or(least);
         buf.set_stringn(area.x, axis, words, names, scene.style(Role::Warning));
     }
 }

@@ -44,7 +44,7 @@ impl<'a> ServerPane<'_, 'a> {
         let long = text::width(name) > column;
         // The value takes precedence over the bar of the lease.
         let most = room(&self.lease(name, key, 0));
-        let own = (fresh == Role::Fresh || self.whole) && (long || wide > most);
+        let own = (fresh == Role::Fresh || self.whole()) && (long || wide > most);
         let lease = self.lease(name, key, if own { usize::MAX } else { most.saturating_sub(wide) });
         let room = room(&lease);
         let below = if own { text::wrap(&value, self.width.saturating_sub(4)) } else { Vec::new() };

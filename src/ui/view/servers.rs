@@ -31,13 +31,12 @@ pub(crate) struct ServerPane<'v, 'a> {
     /// What the selected event changed on the server.
     pub marked: &'v Changes,
     pub width: usize,
-    /// Whether values that have not just changed are shown in full, too.
-    pub whole: bool,
+    pub rows: Rows,
 }
 
 /// How many rows there are for the lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rows {
+pub(crate) enum Rows {
     /// Enough to show every value in full.
     Ample,
     Enough,
@@ -72,7 +71,7 @@ fn all_lines<'a>(scene: &Scene<'a>, width: usize, rows: Rows) -> Vec<Line<'a>> {
     let changes = scene.selected.map(|event| selection::changes(scene, event)).unwrap_or_default();
     for server in &scene.world.servers {
         let marked = changes.get(server.info.name.as_str()).unwrap_or(&NO_CHANGES);
-        let pane = ServerPane { scene, server, marked, width, whole: rows == Rows::Ample };
+        let pane = ServerPane { scene, server, marked, width, rows };
         if several || server.frozen || server.ahead_ms != 0 {
             let mut heading = pane.heading();
             let room = width.saturating_sub(heading.width() + 1);
@@ -133,6 +132,11 @@ fn sentinels<'a>(scene: &Scene<'a>, width: usize, rows: Rows) -> Vec<Line<'a>> {
 }
 
 impl<'a> ServerPane<'_, 'a> {
+    /// Whether values that have not just changed are shown in full, too.
+    pub fn whole(&self) -> bool {
+        self.rows == Rows::Ample
+    }
+
     /// The mark before the line of a key or a path, and the style of its name, depending on what was done to it.
     pub fn mark(&self, name: &str) -> (Span<'static>, Style) {
         let (sign, role) = match self.server.changes.get(name) {
@@ -255,6 +259,9 @@ impl<'a> ServerPane<'_, 'a> {
         lines.extend(self.deleted());
         if lines.len() == before && server.died.is_none() {
             lines.push(Line::styled(words::EMPTY.get(scene.lang), scene.style(Role::Chrome)));
+        }
+        if !server.metrics.is_empty() && self.rows != Rows::Few {
+            lines.push(Line::styled(words::METRICS.get(scene.lang), scene.style(Role::Chrome)));
         }
         for (name, value) in &server.metrics {
             let value = value.to_string();

@@ -67,7 +67,7 @@ impl<'a> ServerPane<'_, 'a> {
         let owners: Vec<Span<'_>> = owners.map(|owner| scene.session(owner)).collect();
         let beside: usize = owners.iter().map(|owner| owner.width() + 1).sum();
         let room =
-            if fresh || self.whole { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
+            if fresh || self.whole() { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
         let name = text::fit_middle(name, room).into_owned();
         let mut below = Vec::new();
         let mut spans = vec![mark, Span::raw("  ".repeat(depth)), Span::styled(name, style)];
@@ -80,7 +80,7 @@ impl<'a> ServerPane<'_, 'a> {
             let rest = self.width.saturating_sub(taken + 3 + least_watching(scene, node.watchers()));
             let room = if rest < LEAST_DATA { room } else { room.min(rest) };
             let whole = text::width(&text::clean(&node.text())) <= rest;
-            if (fresh || self.whole) && !whole {
+            if (fresh || self.whole()) && !whole {
                 let rows = text::wrap(&node.text(), self.width.saturating_sub(indent + 2));
                 let style = scene.style(if fresh { Role::Fresh } else { Role::Chrome });
                 let row = |row| Line::styled(format!("{}{row}", " ".repeat(indent + 2)), style);

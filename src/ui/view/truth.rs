@@ -144,6 +144,10 @@ impl<'a> Row<'a> {
             self.draw_lock(scene, plot, (lock, rows), buf);
         }
         for dead in self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
+            // What was granted may still be on its disk, but a server that is not running confirms nothing.
+            for y in rows.0..rows.0 + rows.1 {
+                plot.fill(dead, y, " ", Style::new(), buf);
+            }
             plot.fill(dead, middle, glyphs::DEAD, scene.style(Role::Chrome), buf);
         }
         self.draw_nobody(scene, plot, (middle, middle == rows.0), buf);

@@ -90,7 +90,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     for (n, (y, row)) in (area.top()..bottom).zip(&scene.chart.wire[visible]).enumerate() {
         let line = match &inline {
             Some(inline) if first + n + 1 == known => {
-                let mut line = Line::from(before(scene, row, columns));
+                let mut line = Line::from(before(scene, row, columns.unaligned(scene, row)));
                 line.spans.extend(inline.spans.iter().cloned());
                 line
             }
@@ -124,13 +124,16 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
         .iter()
         .rposition(|event| matches!(event.kind, EventKind::Sent { .. } | EventKind::Replied { .. }));
     let newest = newest.filter(|_| back.unwrap_or(0) == 0 && scene.selected.is_none());
-    let newest = newest.and_then(|event| row_of(scene, event));
-    let Some(newest) = newest else { return Rest::default() };
+    let newest = newest.and_then(|event| Some((event, row_of(scene, event)?)));
+    let Some((spoken, newest)) = newest else { return Rest::default() };
     let row = &scene.chart.wire[newest];
     let Some(EventKind::Sent { command, .. }) = scene.event(row.event) else { return Rest::default() };
     let visible = window(scene, back, area.height);
     // A reply may come long after its request, whose line may be out of sight.
     let is_visible = visible.contains(&newest);
+    if !is_visible && spoken < scene.chart.step_begun(scene.world.position) {
+        return Rest::default();
+    }
     let columns = Columns::of(scene, &scene.chart.wire[visible], area.width);
     let line = line(scene, row, columns, area.width.into());
     let is_cut = line.spans.iter().any(|span| span.content.ends_with('…'));
@@ -141,10 +144,13 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
     }
     let most = usize::from(area.height.saturating_sub(1));
     let (command, whole) = (command.to_string(), text::clean(&whole).into_owned());
-    let exchange = format!("{} → ", text::clean(&command));
-    // The last line begins with the text itself instead of with what is left of it.
+    // The last line begins with the text itself instead of with what is left of it. Below another line, the text says
+    // who sent it.
     let is_last = is_visible && newest + 1 == rows(scene);
-    let inline = if is_last { columns.room(area.width.into()) } else { 0 };
+    let inline = if is_last { columns.unaligned(scene, row).room(area.width.into()) } else { 0 };
+    let sender = actor(scene, row).filter(|_| !is_last);
+    let sender = sender.map(|actor| format!("{} {} ", scene.glyph(actor), who(scene, row)));
+    let exchange = format!("{}{} → ", sender.unwrap_or_default(), text::clean(&command));
     let mut said = wrapped(&exchange, (&whole, style), (inline, width));
     let begun = (inline > 0).then(|| said.remove(0));
     if said.len() > most {
@@ -209,7 +215,8 @@ fn cut_remark(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Option<String
     let remark = since.take(area.height.into()).find(is_remark)?;
     let columns = Columns::of(scene, &scene.chart.wire[window(scene, back, area.height)], area.width);
     let (words, _) = detail::own_words(scene, remark.event);
-    (text::width(&words) > columns.room(area.width.into())).then_some(words)
+    let room = columns.unaligned(scene, remark).room(area.width.into());
+    (text::width(&words) > room).then_some(words)
 }
 
 /// The columns for times, and for senders with their servers.
@@ -229,6 +236,16 @@ impl Columns {
         let names = rows.iter().map(|row| text::width(&who(scene, row))).max();
         let times = rows.iter().map(|row| text::width(&moment(scene, row))).max();
         Self { time: times.unwrap_or_default().max(USUAL_TIME), names: names.unwrap_or(1).clamp(1, most) }
+    }
+
+    /// The columns of a line that would be cut if its text were aligned with the others.
+    fn unaligned(self, scene: &Scene<'_>, row: &WireRow) -> Self {
+        Self { names: self.names.min(text::width(&who(scene, row))), ..self }
+    }
+
+    /// The columns of a line with a text of so many columns.
+    fn fitting(self, scene: &Scene<'_>, row: &WireRow, (text, width): (usize, usize)) -> Self {
+        if text <= self.room(width) { self } else { self.unaligned(scene, row) }
     }
 
     /// The columns of a line apart from the time and the sender.
@@ -287,12 +304,14 @@ fn before<'a>(scene: &Scene<'a>, row: &WireRow, Columns { time, names }: Columns
 fn line<'a>(scene: &Scene<'a>, row: &WireRow, columns: Columns, width: usize) -> Line<'a> {
     let Some(event) = scene.log.events().get(row.event) else { return Line::default() };
     let chrome = scene.style(Role::Chrome);
-    let mut spans = before(scene, row, columns);
-    let room = columns.room(width);
     let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row, Reply::brief);
             let command = command.to_string();
+            let whole = text::width(&command) + text::width(&reply) + 3;
+            let columns = columns.fitting(scene, row, (whole, width));
+            let mut spans = before(scene, row, columns);
+            let room = columns.room(width);
             // The reply takes precedence over the end of a long command.
             let most = (room / 2).max(room.saturating_sub(text::width(&command) + 3));
             let reply = text::fit(&reply, most).into_owned();
@@ -332,9 +351,11 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, columns: Columns, width: usize) ->
             let words = format!("{}{}{}", state.server, scene.lang.colon(), words.join(" · "));
             (words, scene.style(role))
         }
-        _ => return Line::from(spans),
+        _ => return Line::from(before(scene, row, columns)),
     };
-    spans.push(Span::styled(text::fit(&words, room).into_owned(), style));
+    let columns = columns.fitting(scene, row, (text::width(&words), width));
+    let mut spans = before(scene, row, columns);
+    spans.push(Span::styled(text::fit(&words, columns.room(width)).into_owned(), style));
     Line::from(spans)
 }
 

@@ -75,8 +75,14 @@ pub const MORE: Words = Words::new("more", "更多");
 pub const INVARIANT_BROKEN: Words = Words::new("INVARIANT BROKEN", "违反不变式");
 /// A release has woken that many clients, of which only one can take what was released.
 pub const WOKEN: Words = Words::new("{} WOKEN, 1 NEEDED", "唤醒 {} 个，只需 1 个");
-/// The number of lanes without room.
-pub const MORE_LANES: Words = Words::new("{} more", "还有 {}");
+/// The number of lanes without room, the longest text first.
+pub fn more_lanes(lang: Lang, hidden: usize) -> [String; 3] {
+    const MORE: Words = Words::new("{} more", "还有 {}");
+    let lanes = if hidden == 1 { "+{} lane" } else { "+{} lanes" };
+    let hidden = hidden.to_string();
+    let with = |words: Words| words.with(lang, &[&hidden]);
+    [with(Words::new(lanes, "还有 {} 行")), with(MORE), format!("+{hidden}")]
+}
 /// Too many holders of a lock: how many, and of which kind or out of how many allowed.
 pub fn overlap_span(lang: Lang, excess: Excess) -> String {
     const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
@@ -228,6 +234,8 @@ pub const NO_PROOF: Words = Words::new("{}: without the proofs", "{}：收起证
 
 pub const NOTHING_YET: Words = Words::new("nothing yet", "暂无");
 pub const EMPTY: Words = Words::new("empty", "空");
+/// Counters that the server itself keeps.
+pub const METRICS: Words = Words::new("server metrics", "服务器指标");
 /// No client holds what a client believes to hold.
 pub const NOBODY: Words = Words::new("nobody", "无人持有");
 pub const SERVER_DIED: Words = Words::new("this server has died", "该服务器已退出");
