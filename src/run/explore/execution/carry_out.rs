@@ -7,12 +7,12 @@ use crate::{
     clock::Rate,
     lab::LabOptions,
     lesson::{LabKind, Millis, Path, Scenario},
-    log::{ActorId, Choice, EventKind, Fault, Log, Stop},
+    log::{ActorId, Choice, EventKind, Fault, Log, Product, Stop},
     program::Actor,
     run::{
         explore::CarriedOut,
         race::racer::{self, Racer},
-        session::{RunError, harness::SESSION_TIMEOUT_MS, supervision::supervised},
+        session::{RunError, harness::SESSION_TIMEOUT_MS, supervision::supervised, time::LEAPS_IN_TIMEOUT},
     },
 };
 
@@ -73,17 +73,25 @@ impl Racer {
             Choice::Move { actor } => self.label(*actor),
             _ => String::new(),
         };
-        // The lab cannot undo a crash or a skewed clock of a server.
-        let is_attached = self.director.scenario.is_attached();
-        let leaves_state = |fault: &Fault| match fault {
-            Fault::Freeze { .. } | Fault::Thaw { .. } => false,
-            Fault::SkewClient { .. } => is_attached,
-            _ => true,
-        };
-        self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_state(fault));
+        self.note_damage(choice);
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),
             Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
+        }
+    }
+
+    /// Notes what a choice does to the lab that emptying its servers does not undo.
+    fn note_damage(&mut self, choice: &Choice) {
+        let scenario = &self.director.scenario;
+        match choice {
+            Choice::Inject(Fault::Freeze { .. } | Fault::Thaw { .. }) => {}
+            // The lease of a dead client of etcd goes on. External programs are started anew for each order.
+            Choice::Inject(Fault::Crash { .. }) if !scenario.lab().has(Product::Etcd) => {
+                self.needs_clients = !scenario.is_attached();
+            }
+            Choice::Inject(Fault::SkewClient { .. }) => self.needs_restart |= scenario.is_attached(),
+            Choice::Inject(_) => self.needs_restart = true,
+            _ => {}
         }
     }
 
@@ -121,6 +129,8 @@ impl Racer {
     pub(crate) async fn begin_order(&mut self) -> Result<(), RunError> {
         if self.needs_restart {
             self.replace_lab().await?;
+        } else if self.needs_clients {
+            self.replace_clients().await?;
         }
         self.director.leap = leap(&self.scenario);
         // During the search, `TIME` is answered as if an order began with a whole second.
@@ -158,11 +168,13 @@ impl Racer {
 
 /// The longest time that an order may jump over on a server whose clock may not jump.
 fn leap(scenario: &Scenario) -> Duration {
-    if scenario.lab() != LabKind::Zookeeper {
+    let lab = scenario.lab();
+    let leaps = |part: &LabKind| *part == LabKind::Zookeeper || part.topology().jump;
+    if !lab.has(Product::Zookeeper) || !lab.parts().iter().all(leaps) {
         return Duration::ZERO;
     }
     let timeout = scenario.settings().session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
-    Duration::from_millis(timeout / 5)
+    Duration::from_millis(timeout) / LEAPS_IN_TIMEOUT
 }
 
 /// The names on which watches may remain.
