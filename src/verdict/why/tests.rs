@@ -680,6 +680,27 @@ fn a_script_that_was_seen_to_change_a_lease_has_set_it_whatever_it_answers() {
 }
 
 #[test]
+fn who_has_the_lock_and_asks_once_more_waits_for_itself() {
+    let because = |holds: bool| {
+        let mut run = Run::new("\"sold > 0\"");
+        run.moves(0, "SET lock A-1 NX PX 3000", "OK");
+        if holds {
+            run.log.believes(0, Belief::Holding);
+        }
+        run.holds(Some(("A-1", 3000)));
+        run.moves(0, "SET lock A-1 NX PX 3000", Value::Null);
+        run.log.add(counted(0));
+        in_vain(&run.scenario, &run.log).map(|text| text.en).unwrap_or_default()
+    };
+    assert!(because(true).ends_with("and it asks once more while it has the lock."), "{}", because(true));
+    assert!(
+        because(false).ends_with("and it has not taken the reply to it for a yes."),
+        "{}",
+        because(false)
+    );
+}
+
+#[test]
 fn removing_a_member_that_is_not_there_is_no_write() {
     let between = |removed: i64| {
         let mut run = Run::new("\"sold > 1\"");
