@@ -48,7 +48,7 @@ pub struct Racer {
     pub(crate) scenario: Scenario,
     options: LabOptions,
     tempo: watch::Sender<Tempo>,
-    connections: Connections,
+    pub(crate) connections: Connections,
     /// The first events of each log: the actors and their sessions.
     opening: Vec<EventKind>,
     /// Whether a server or a client holds state that only a new process gets rid of.

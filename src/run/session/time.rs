@@ -52,9 +52,6 @@ impl Limits {
 /// The most real time that one line of a story may take when nobody watches.
 pub(crate) const LONGEST_LINE: Duration = Duration::from_mins(10);
 
-/// The lesson time after which a run makes no more leaps; see [`Director::leaps`].
-const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);
-
 /// How many leaps fit into the timeout of a ZooKeeper session.
 pub(crate) const LEAPS_IN_TIMEOUT: u32 = 5;
 
@@ -242,8 +239,7 @@ impl Director {
     /// How much of a wait may be jumped over at once at [`Tempo::Jump`] although the clock may not jump.
     /// ZooKeeper sessions are kept alive by their clients' requests: if all clients run and have been asked
     /// to settle since time last passed, each has just made a request, so no session expires in a jump that
-    /// is much shorter than its timeout. Nor does a session of Lockstep itself, as long as little time passes
-    /// in all. What the end of a killed client's session brings about arrives while time runs.
+    /// is much shorter than its timeout. What the end of a killed client's session brings about arrives while time runs.
     fn leaps(&self, left: Duration) -> Option<Duration> {
         let (now, leap) = (self.clock.now(), left.min(self.leap));
         let none_stands = self.harness.clients.iter().all(|client| client.state != ClientState::Frozen);
@@ -255,7 +251,7 @@ impl Director {
             let end = event.at + self.leap * LEAPS_IN_TIMEOUT;
             now + leap + SESSION_TICK > end && now < end + 2 * SESSION_TICK
         });
-        let may = !leap.is_zero() && now + leap <= LEAPS_END && none_stands && asked && !session_ends;
+        let may = !leap.is_zero() && none_stands && asked && !session_ends;
         may.then_some(leap)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::time_command;
 use crate::{
-    clock::Rate,
+    clock::{LessonTime, Rate},
     lab::LabOptions,
     lesson::{LabKind, Millis, Path, Scenario},
     log::{ActorId, Choice, EventKind, Fault, Log, Product, Stop},
@@ -12,9 +12,15 @@ use crate::{
     run::{
         explore::CarriedOut,
         race::racer::{self, Racer},
-        session::{RunError, harness::SESSION_TIMEOUT_MS, supervision::supervised, time::LEAPS_IN_TIMEOUT},
+        session::{
+            RunError, harness::SESSION_TIMEOUT_MS, setup::Connections, supervision::supervised,
+            time::LEAPS_IN_TIMEOUT,
+        },
     },
 };
+
+/// The length of an order after which Lockstep's own sessions are opened anew: half their timeout.
+const OWN_SESSIONS_LAST: LessonTime = LessonTime::from_millis(15_000);
 
 /// Carries out one order on a lab of its own.
 ///
@@ -133,6 +139,10 @@ impl Racer {
             self.replace_clients().await?;
         }
         self.director.leap = leap(&self.scenario);
+        // Lockstep's own sessions may have ended, as no requests were made over them.
+        if self.director.clock.now() > OWN_SESSIONS_LAST {
+            self.connections = Connections::default();
+        }
         // During the search, `TIME` is answered as if an order began with a whole second.
         if time_command::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
             self.director.clock.set_rate(Rate::PAUSED)?;
