@@ -228,7 +228,7 @@ async fn failure(
             each.find_map(|broken| broken.unavoidable.filter(some)?.text(&order))
         };
         let always = || all_fail.then(|| both!("Every order goes wrong.", "所有顺序都会出错。"));
-        let why = known.or_else(unavoidable).or_else(always);
+        let why = known.or_else(|| gave_up(&order.log)).or_else(unavoidable).or_else(always);
         let which = if found.complete { Which::Shortest } else { Which::ShortestSoFar };
         return Ok(Some(Failure { kind, says, order: Some(order), which, why, cause }));
     }
@@ -305,6 +305,16 @@ fn too_little(scenario: &Scenario, expected: &Explore, found: &Explored) -> Opti
     None
 }
 
+/// Why a program gave up, if one did: a reply that it did not expect, such as an error.
+fn gave_up(log: &Log) -> Option<Text> {
+    log.events().iter().find_map(|event| match &event.kind {
+        EventKind::GaveUp { why, .. } => {
+            Some(Text::from_fn(|lang| why.get(lang).lines().next().unwrap_or_default().to_owned()))
+        }
+        _ => None,
+    })
+}
+
 /// Says which actors did not finish in an order and, if `with_reason` is set, why, if a program gave a
 /// reason.
 fn unfinished(scenario: &Scenario, log: &Log, with_reason: bool) -> Text {
@@ -321,12 +331,7 @@ fn unfinished(scenario: &Scenario, log: &Log, with_reason: bool) -> Text {
     let left = actors.filter(|(n, _)| !over(*n) && !crashed(*n)).map(|(_, plan)| plan.actor.name.as_str());
     let names = left.collect::<Vec<_>>().join(", ");
     let says = both!("{names} did not come to the end.", "{names} 没有走到结尾。");
-    let why = events().filter(|_| with_reason).find_map(|kind| match kind {
-        EventKind::GaveUp { why, .. } => {
-            Some(Text::from_fn(|lang| why.get(lang).lines().next().unwrap_or_default().to_owned()))
-        }
-        _ => None,
-    });
+    let why = with_reason.then(|| gave_up(log)).flatten();
     Text::join(&std::iter::once(says).chain(why).collect::<Vec<_>>(), " ", "")
 }
 

@@ -6,7 +6,7 @@ use std::{ops::ControlFlow, sync::Mutex, time::Duration};
 use lockstep::{
     lab::LabOptions,
     lesson::{ExploreExpect, Scenario},
-    log::{ActorId, Choice, Product},
+    log::{ActorId, Choice, EventKind, Fault, Log, Product, Reply},
     run::{
         explore::{self, Bounds, Explored, Failing, OutcomeSeen, Progress},
         race::racer::Racer,
@@ -352,4 +352,57 @@ async fn an_order_is_gone_through_again_where_a_wait_ends_later_than_it_did() {
         assert_eq!(moves.is_ok(), goes, "{lab}: {moves:?}");
         assert!(moves.is_ok_and(|moves| moves == ["A.look", "A.again"]) == goes, "{lab}");
     }
+}
+
+/// What programs were answered in an order, with lists sorted.
+fn answers(log: &Log) -> Vec<String> {
+    let answers = log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Replied { label, reply, .. } => Some((label, &**reply)),
+        _ => None,
+    });
+    let described = answers.map(|(label, reply)| match reply {
+        Reply::Value(serde_json::Value::Array(names)) => {
+            let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            names.sort();
+            format!("{label} {names:?}")
+        }
+        other => format!("{label} {other}"),
+    });
+    described.collect()
+}
+
+/// Orders with a crash are carried out one after another on the same servers. Each finds what it finds on new servers:
+/// the node of a dead client lasts until its session ends, and nothing is left for the next order.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_after_a_crash_finds_the_servers_as_new_ones() {
+    let scenario = planned(
+        &format!(
+            "{HEAD}lab: zookeeper\nsetup:\n  - zk: create /locks\nclients:\n  A: {{ runs: p }}\n  B: {{ runs: p }}\nprograms:\n  p:\n    \
+             - node: {{ zk: create -e -s /locks/n- }}\n    - look: {{ zk: ls /locks }}\n    - wait: 15s\n    \
+             - again: {{ zk: ls /locks }}\n{ONLY}    claims:\n      - that: moves('A.look') <= 1\nstory:\n  - finish: A\n"
+        ),
+        "only",
+    );
+    let moves = |n| Choice::Move { actor: ActorId(n) };
+    let (a, b, crash) = (moves(0), moves(1), Choice::Inject(Fault::Crash { client: "B".to_owned() }));
+    let orders = [
+        vec![a.clone(), b.clone(), crash.clone(), a.clone(), Choice::Timer, a.clone()],
+        vec![b.clone(), crash.clone(), a.clone(), a.clone(), Choice::Timer, a.clone()],
+        vec![a.clone(), a.clone(), crash, Choice::Timer, a.clone()],
+        vec![b.clone(), a.clone(), b, a.clone(), Choice::Timer, a],
+    ];
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    let mut kept = Racer::set_up(&scenario, &options).await.expect("a lab");
+    for order in orders {
+        let again = kept.carry_out(order.clone()).await.unwrap_or_else(|error| panic!("{error}"));
+        let mut fresh = Racer::set_up(&scenario, &options).await.expect("a lab");
+        let once = fresh.carry_out(order).await.unwrap_or_else(|error| panic!("{error}"));
+        fresh.tear_down().await;
+        assert_eq!((answers(&again.log), again.moves.len()), (answers(&once.log), once.moves.len()));
+        if again.log.events().iter().any(|event| matches!(event.kind, EventKind::Fault(_))) {
+            let last = answers(&again.log).pop().expect("an answer");
+            assert_eq!(last.matches("n-").count(), 1, "{last}: the session of B has ended");
+        }
+    }
+    kept.tear_down().await;
 }

@@ -48,11 +48,13 @@ pub struct Racer {
     pub(crate) scenario: Scenario,
     options: LabOptions,
     tempo: watch::Sender<Tempo>,
-    connections: Connections,
+    pub(crate) connections: Connections,
     /// The first events of each log: the actors and their sessions.
     opening: Vec<EventKind>,
-    /// Whether a client holds state that only a new process gets rid of.
+    /// Whether a server or a client holds state that only a new process gets rid of.
     pub(crate) needs_restart: bool,
+    /// Whether a client was killed.
+    pub(crate) needs_clients: bool,
     /// Names on which watches may remain.
     pub(crate) watched: Vec<String>,
 }
@@ -70,6 +72,7 @@ impl Racer {
             tempo,
             connections: Connections::default(),
             needs_restart: false,
+            needs_clients: false,
             watched: Vec::new(),
         })
     }
@@ -118,7 +121,24 @@ impl Racer {
         self.watched.clear();
         self.opening = opening(&fresh);
         std::mem::replace(&mut self.director, fresh).tear_down().await;
-        self.needs_restart = false;
+        (self.needs_restart, self.needs_clients) = (false, false);
+        Ok(())
+    }
+
+    /// Replaces the clients by new ones. The servers stay: what the sessions of the old ones own there is deleted
+    /// when the servers are emptied, and a ZooKeeper session that owns nothing ends unnoticed.
+    pub(crate) async fn replace_clients(&mut self) -> Result<(), RunError> {
+        let director = &mut self.director;
+        director.end_clients();
+        // How long this takes is random, so time stands still meanwhile. Servers whose clock cannot jump do not
+        // tolerate a stopped clock while a client connects.
+        director.clock.set_rate(if director.limits.jump { Rate::PAUSED } else { Rate::NORMAL })?;
+        let before = director.log().len();
+        director.start_clients().await?;
+        let sessions = director.log().events()[before..].iter().map(|event| event.kind.clone());
+        self.opening.retain(|kind| !matches!(kind, EventKind::Session { .. }));
+        self.opening.extend(sessions);
+        self.needs_clients = false;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lab::LinkState,
     lesson::{LabKind, Path, plan::AwaitPlan},
-    log::ActorId,
+    log::{ActorId, EventKind, Fault},
     program::Output,
     text::both,
     verdict,
@@ -52,8 +52,11 @@ impl Limits {
 /// The most real time that one line of a story may take when nobody watches.
 pub(crate) const LONGEST_LINE: Duration = Duration::from_mins(10);
 
-/// The lesson time after which a run makes no more leaps; see [`Director::leaps`].
-const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);
+/// How many leaps fit into the timeout of a ZooKeeper session.
+pub(crate) const LEAPS_IN_TIMEOUT: u32 = 5;
+
+/// How much later than its timeout a ZooKeeper session may end.
+const SESSION_TICK: Duration = Duration::from_millis(500);
 
 /// How often an `await` is checked, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
@@ -233,16 +236,23 @@ impl Director {
         Err(self.mistake(path, why))
     }
 
-    /// Whether this much time may be jumped over at [`Tempo::Jump`] although the clock may not jump.
+    /// How much of a wait may be jumped over at once at [`Tempo::Jump`] although the clock may not jump.
     /// ZooKeeper sessions are kept alive by their clients' requests: if all clients run and have been asked
     /// to settle since time last passed, each has just made a request, so no session expires in a jump that
-    /// is much shorter than its timeout. Nor does a session of Lockstep itself, as long as little time passes
-    /// in all.
-    fn leaps(&self, left: Duration) -> bool {
-        let all_run = self.harness.clients.iter().all(|client| client.state == ClientState::Running);
+    /// is much shorter than its timeout. What the end of a killed client's session brings about arrives while time runs.
+    fn leaps(&self, left: Duration) -> Option<Duration> {
+        let (now, leap) = (self.clock.now(), left.min(self.leap));
+        let none_stands = self.harness.clients.iter().all(|client| client.state != ClientState::Frozen);
         // External programs make requests when their own time comes, and not when they are asked.
         let asked = !self.scenario.is_attached();
-        left <= self.leap && self.clock.now() + left <= LEAPS_END && all_run && asked
+        let mut events = self.log().events().iter();
+        let session_ends = events.any(|event| {
+            let EventKind::Fault(Fault::Crash { .. }) = event.kind else { return false };
+            let end = event.at + self.leap * LEAPS_IN_TIMEOUT;
+            now + leap + SESSION_TICK > end && now < end + 2 * SESSION_TICK
+        });
+        let may = !leap.is_zero() && none_stands && asked && !session_ends;
+        may.then_some(leap)
     }
 
     /// Whether an actor waits for a notification that may come over a delayed link: when it is in the link, and when the
@@ -307,7 +317,15 @@ impl Director {
             }
             reported = Some(tempo);
             let speed = match tempo {
-                Tempo::Jump if self.limits.jump || self.leaps(left) => {
+                Tempo::Jump if let Some(leap) = self.leaps(left).filter(|_| !self.limits.jump) => {
+                    self.clock.jump(leap)?;
+                    if leap < left {
+                        self.receive_reports(path).await?;
+                        self.hand_out_withheld(|_| true, path)?;
+                    }
+                    continue;
+                }
+                Tempo::Jump if self.limits.jump => {
                     let is_awaited = self.awaits_delayed_message();
                     self.clock.jump(if is_awaited { left.min(AWAIT_STEP) } else { left })?;
                     if is_awaited {

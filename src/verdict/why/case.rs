@@ -1,13 +1,20 @@
 //! A log with the effects of its commands, and lookups by name.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use super::rows;
 use crate::{
+    clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Command, Condition, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, ServerState},
+    log::{
+        ActorId, Command, Condition, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed,
+        OpId, ServerState,
+    },
     world::effect::{Access, Effect, effects},
 };
+
+/// How far two ends of a lease that were set at the same moment are apart at most.
+const SAME_MOMENT: Duration = Duration::from_millis(20);
 
 pub(crate) struct Case<'a> {
     pub scenario: &'a Scenario,
@@ -21,15 +28,26 @@ impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
         let mut effects = effects(scenario, log.events());
         // The reply of a script is its author's choice. The server's state decides: a key that is gone after the script
-        // was deleted, and one that is still there was not.
-        effects.retain(|effect| !seen_to_stay(log.events(), effect));
-        for deleted in seen_deleted(log.events()) {
+        // was deleted, one that is still there was not, and a script that changed nothing has written nothing.
+        // Between the moves of a crowd servers are not observed.
+        let crowded = scenario.actors.iter().any(|plan| plan.actor.crowd);
+        effects.retain(|effect| match effect.access {
+            Access::Read => true,
+            Access::Deleted => !seen_not_done(log.events(), effect),
+            _ => crowded || !seen_not_done(log.events(), effect),
+        });
+        for seen in seen_done(log.events()) {
             let known = effects.iter().any(|effect| {
-                (effect.sent, effect.access) == (deleted.sent, Access::Deleted) && effect.key == deleted.key
+                let same = if seen.access == Access::Deleted {
+                    effect.access == seen.access
+                } else {
+                    writes(effect)
+                };
+                same && effect.sent == seen.sent && effect.key == seen.key
             });
             if !known {
-                let place = effects.partition_point(|effect| effect.replied <= deleted.replied);
-                effects.insert(place, deleted);
+                let place = effects.partition_point(|effect| effect.replied <= seen.replied);
+                effects.insert(place, seen);
             }
         }
         effects.extend(rows::effects(log.events()));
@@ -187,18 +205,18 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Deletions by scripts, and by deletions of several keys, that servers' states prove: the key was seen before the
-/// command but not after it, although it had not expired.
-fn seen_deleted(events: &[Event]) -> Vec<Effect> {
+/// What scripts, and deletions of several keys, did to the keys that they name, as servers' states prove: the key was
+/// seen before the command and not after it, although it had not expired, or the other way round, or as another.
+fn seen_done(events: &[Event]) -> Vec<Effect> {
     let mut held: BTreeMap<&str, &Keyspace> = BTreeMap::new();
     let mut sent: BTreeMap<OpId, Executed<'_>> = BTreeMap::new();
     let mut done: Vec<Executed<'_>> = Vec::new();
-    let mut deleted = Vec::new();
+    let mut seen = Vec::new();
     for (n, event) in events.iter().enumerate() {
         match &event.kind {
             EventKind::Chose(_) => done.clear(),
             EventKind::Sent { op, actor, server, command, .. } => {
-                let keys = may_delete(command);
+                let keys = may_change(command);
                 sent.insert(*op, Executed { actor: *actor, sent: n, replied: n, server, keys });
             }
             EventKind::Replied { op, .. } => {
@@ -207,47 +225,81 @@ fn seen_deleted(events: &[Event]) -> Vec<Effect> {
             EventKind::State(ServerState { server, observed: Observed::Redis(now) }) => {
                 let before = held.insert(server, now);
                 // If two commands were answered before the server was observed again, it is not known which of them
-                // deleted the key.
+                // did it.
                 if let ([done], Some(before)) = (&done[..], before)
                     && done.server == server.as_str()
                 {
-                    let lasts = |key: &&String| {
-                        let was = before.keys.get(*key);
-                        was.is_some_and(|was| was.expires_at.is_none_or(|end| event.at < end))
-                    };
-                    let missing = done.keys.iter().filter(lasts).filter(|key| !now.keys.contains_key(*key));
-                    deleted.extend(missing.map(|key| done.deletes(key)));
+                    let lasts = |was: &&KeyState| was.expires_at.is_none_or(|end| event.at < end);
+                    seen.extend(done.keys.iter().filter_map(|key| {
+                        let was = before.keys.get(key).filter(lasts);
+                        let access = match (was, now.keys.get(key)) {
+                            (Some(_), None) => Access::Deleted,
+                            (None, Some(_)) => Access::Set,
+                            (Some(was), Some(now)) if was.value != now.value => Access::Changed,
+                            (Some(was), Some(now)) if was != now => Access::Expiry,
+                            _ => return None,
+                        };
+                        Some(done.effect(key, access))
+                    }));
                 }
                 done.clear();
             }
             _ => {}
         }
     }
-    deleted
+    seen
 }
 
-/// Whether a key that a script seems to have deleted existed after it, while no other command in flight could have
-/// created it again.
-fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
-    let is_script =
-        |event: &Event| matches!(&event.kind, EventKind::Sent { command: Command::Script { .. }, .. });
-    if effect.access != Access::Deleted || !events.get(effect.command_sent).is_some_and(is_script) {
+/// Whether the server's state shows that a script did not do what its reply seems to tell, while no other command was in
+/// flight: what it seems to have deleted is there after it, or what it seems to have written is as before.
+fn seen_not_done(events: &[Event], effect: &Effect) -> bool {
+    let Some(EventKind::Sent { command: Command::Script { args, .. }, .. }) =
+        events.get(effect.command_sent).map(|event| &event.kind)
+    else {
         return false;
-    }
+    };
     let sent = |event: &Event| matches!(&event.kind, EventKind::Sent { .. });
     let replied = |event: &Event| matches!(&event.kind, EventKind::Replied { .. });
     let count = |end: usize, wanted: &dyn Fn(&Event) -> bool| {
         events[..end].iter().filter(|event| wanted(event)).count()
     };
     let after = effect.replied + 1;
+    if count(after, &sent) != count(after, &replied) {
+        return false;
+    }
     // Up to the next action or passing of time.
     let next = |event: &Event| {
         sent(event) || replied(event) || matches!(&event.kind, EventKind::Waited { .. } | EventKind::Chose(_))
     };
     let end = events[after..].iter().position(next).map_or(events.len(), |n| after + n);
-    let alone = count(after, &sent) == count(after, &replied);
-    let seen = events[..end].iter().rev().find_map(|event| keyspace(event, &effect.server));
-    alone && seen.is_some_and(|keyspace| keyspace.keys.contains_key(&effect.key))
+    let state = |end: usize| {
+        let states = events[..end].iter().enumerate().rev();
+        states.filter_map(|(n, event)| Some((n, keyspace(event, &effect.server)?))).next()
+    };
+    let Some((seen, now)) = state(end) else { return false };
+    let now = now.keys.get(&effect.key);
+    if effect.access == Access::Deleted {
+        return now.is_some();
+    }
+    // Only a change is recorded, so nothing is known of runs whose servers were not observed after each move.
+    let observed = count(seen, &replied) > 0;
+    let alone = count(effect.sent, &sent) == count(effect.sent, &replied);
+    let was = state(effect.command_sent).and_then(|(_, was)| was.keys.get(&effect.key));
+    observed && alone && was == now && !writes_again(effect, events[effect.replied].at, now, args)
+}
+
+/// Whether a script with these arguments may have written what a key has already.
+fn writes_again(effect: &Effect, at: LessonTime, key: Option<&KeyState>, args: &[String]) -> bool {
+    let Some(key) = key else { return false };
+    match effect.access {
+        Access::Set => args.iter().any(|arg| matches!(&key.value, KeyValue::String(value) if value == arg)),
+        Access::Expiry => args.iter().filter_map(|arg| arg.parse::<i64>().ok()).any(|lease| {
+            let ends = |lease: i64| LessonTime::from_millis(at.as_millis().saturating_add(lease));
+            let near = |end: LessonTime| end.since(at).abs_diff(ends(lease).since(at)) < SAME_MOMENT;
+            key.expires_at.is_some_and(near)
+        }),
+        _ => false,
+    }
 }
 
 /// The contents of a Redis server, if an event is an observation of it.
@@ -270,7 +322,7 @@ struct Executed<'a> {
 }
 
 impl Executed<'_> {
-    fn deletes(&self, key: &str) -> Effect {
+    fn effect(&self, key: &str, access: Access) -> Effect {
         Effect {
             actor: self.actor,
             sent: self.sent,
@@ -278,14 +330,14 @@ impl Executed<'_> {
             command_sent: self.sent,
             server: self.server.to_owned(),
             key: key.to_owned(),
-            access: Access::Deleted,
+            access,
             number: None,
         }
     }
 }
 
-/// The keys of a command whose reply does not tell which of them it deleted.
-fn may_delete(command: &Command) -> &[String] {
+/// The keys of a command whose reply does not tell what it did to each of them.
+fn may_change(command: &Command) -> &[String] {
     match command {
         Command::Script { keys, .. } => keys,
         Command::Redis(words) if command.is_redis("DEL") || command.is_redis("UNLINK") => &words[1..],

@@ -113,7 +113,11 @@ fn asks_for_its_own(case: &Case<'_>, end: usize, actor: ActorId) -> Option<Text>
     let lost = case.events[set..end].iter().any(|event| {
         matches!(&event.kind, EventKind::Replied { op: known, reply, .. } if *known == op && matches!(**reply, Reply::Lost(_)))
     });
-    Some(words::waits_for_itself(case, set, lost))
+    let believed = case.events[set..end].iter().rev().find_map(|event| match &event.kind {
+        EventKind::Believes { actor: known, belief, .. } if *known == actor => Some(*belief),
+        _ => None,
+    });
+    Some(words::waits_for_itself(case, set, lost, believed == Some(Belief::Holding)))
 }
 
 /// The key and the value of a command, if the server holds exactly that.

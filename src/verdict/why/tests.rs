@@ -639,6 +639,85 @@ fn a_script_has_not_deleted_what_is_there_after_it_whatever_it_answers() {
 }
 
 #[test]
+fn a_script_that_changed_nothing_has_not_written_whatever_it_answers() {
+    let run = |refused: bool| {
+        let mut run = Run::new("\"sold > 1\"");
+        run.moves(0, "GET lock", Value::Null);
+        let written = run.moves(1, "SET lock B-2 PX 3000", "OK");
+        run.holds(Some(("B-2", 3000)));
+        let script = run.moves(2, "EVAL take 2 lock fences x", "busy");
+        run.holds(Some((if refused { "B-2" } else { "x" }, 3000)));
+        let second = run.moves(0, "SET lock A-1 PX 3000", "OK");
+        run.holds(Some(("A-1", 3000)));
+        run.log.add(counted(1));
+        run.log.add(counted(0));
+        let why = run.why().expect("it is told");
+        assert_eq!((why.kind, why.second), (Kind::CheckThenAct, second));
+        (why.between, written, script)
+    };
+    let (between, written, _) = run(true);
+    assert_eq!(between, written);
+    let (between, _, script) = run(false);
+    assert_eq!(between, script);
+}
+
+#[test]
+fn a_script_that_was_seen_to_change_a_lease_has_set_it_whatever_it_answers() {
+    let run = |end: i64| {
+        let mut run = Run::new("\"sold > 0\"");
+        run.takes(0, "SET lock A-1 NX PX 3000");
+        run.holds(Some(("A-1", 3000)));
+        run.moves(0, "DEL lock", 1);
+        run.holds(None);
+        let set = run.moves(1, "SET lock B-2 PX 3000", "OK");
+        run.holds(Some(("B-2", 3000)));
+        let script = run.moves(0, "EVAL give 1 lock", 0);
+        run.holds(Some(("B-2", end)));
+        run.log.add(counted(0));
+        run.places().is_some_and(|(_, _, between, second)| (between, second) == (set, script))
+    };
+    assert_eq!([run(3000), run(9000)], [false, true]);
+}
+
+#[test]
+fn who_has_the_lock_and_asks_once_more_waits_for_itself() {
+    let because = |holds: bool| {
+        let mut run = Run::new("\"sold > 0\"");
+        run.moves(0, "SET lock A-1 NX PX 3000", "OK");
+        if holds {
+            run.log.believes(0, Belief::Holding);
+        }
+        run.holds(Some(("A-1", 3000)));
+        run.moves(0, "SET lock A-1 NX PX 3000", Value::Null);
+        run.log.add(counted(0));
+        in_vain(&run.scenario, &run.log).map(|text| text.en).unwrap_or_default()
+    };
+    assert!(because(true).ends_with("and it asks once more while it has the lock."), "{}", because(true));
+    assert!(
+        because(false).ends_with("and it has not taken the reply to it for a yes."),
+        "{}",
+        because(false)
+    );
+}
+
+#[test]
+fn removing_a_member_that_is_not_there_is_no_write() {
+    let between = |removed: i64| {
+        let mut run = Run::new("\"sold > 1\"");
+        run.moves(0, "ZCARD lock", 0);
+        let added = run.moves(1, "ZADD lock 1 b", 1);
+        let other = run.moves(2, "ZREM lock c", removed);
+        run.moves(0, "ZADD lock 2 a", 1);
+        run.log.add(counted(1));
+        run.log.add(counted(0));
+        let why = run.why().expect("it is told");
+        if removed == 0 { assert_eq!(why.between, added) } else { assert_eq!(why.between, other) }
+    };
+    between(0);
+    between(1);
+}
+
+#[test]
 fn a_watch_after_a_deletion_is_never_notified() {
     let vain = |look: &str, deletes: bool| {
         let mut run = Run::new(OVERLAP);

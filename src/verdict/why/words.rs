@@ -182,10 +182,12 @@ pub(crate) fn renewed_for_the_dead(case: &Case<'_>, set: usize, renewal: usize) 
 }
 
 /// An actor keeps asking for what it already has.
-pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool) -> Text {
+pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool, holds: bool) -> Text {
     let (who, command) = (case.sender_name(set), case.command(set));
     let (because, because_zh) = if lost {
         ("the reply to it was lost, and nobody else has the lock", "那次的回复丢了，锁并不在别人手里")
+    } else if holds {
+        ("it asks once more while it has the lock", "它已经拿着锁，又来加锁")
     } else {
         ("it has not taken the reply to it for a yes", "它没有把那次的回复当成“成功”")
     };

@@ -33,7 +33,7 @@ pub(crate) struct PossibleEffect {
     pub lease_ms: Option<i64>,
     /// Whether the reply has the key's real name: `create -s`.
     pub named_by_reply: bool,
-    /// For commands that return the old value and not whether they succeeded: what must have existed before.
+    /// For commands whose reply does not say whether they succeeded: what must have existed before, or been found.
     pub requires: Option<Precondition>,
 }
 
@@ -43,6 +43,8 @@ pub(crate) enum Precondition {
     Anything,
     Nothing,
     Something,
+    /// A member or field: the reply is how many were added or removed.
+    Counted,
 }
 
 impl PossibleEffect {
@@ -68,6 +70,7 @@ impl PossibleEffect {
             Some(Precondition::Anything) => return true,
             Some(Precondition::Nothing) => return value.is_null(),
             Some(Precondition::Something) => return !value.is_null(),
+            Some(Precondition::Counted) => return value.as_i64() != Some(0),
         }
         let number = value.as_i64();
         match (reply_kind, self.access) {
@@ -128,6 +131,17 @@ fn redis(name: &str, args: &[String]) -> Vec<PossibleEffect> {
     if let ("RENAME" | "RENAMENX", Some(new)) = (name, args.get(1)) {
         return vec![PossibleEffect::new(first, Access::Deleted), PossibleEffect::new(new, Access::Set)];
     }
+    match name {
+        "MGET" => return args.iter().map(|key| PossibleEffect::new(key, Access::Read)).collect(),
+        "MSET" => {
+            let acts = args.chunks_exact(2).map(|pair| PossibleEffect {
+                value: Some(pair[1].clone()),
+                ..PossibleEffect::new(&pair[0], Access::Set)
+            });
+            return acts.collect();
+        }
+        _ => {}
+    }
     let number = || args.get(1).and_then(|word| word.parse::<i64>().ok());
     let access = match access_of(name) {
         None => return Vec::new(),
@@ -150,6 +164,10 @@ fn redis(name: &str, args: &[String]) -> Vec<PossibleEffect> {
             let unit = if name == "SETEX" { 1000 } else { 1 };
             let lease = args.get(1).and_then(|lease| lease.parse::<i64>().ok()?.checked_mul(unit));
             (act.value, act.lease_ms) = (args.get(2).cloned(), lease);
+        }
+        "LPOP" | "RPOP" => act.requires = Some(Precondition::Something),
+        "HDEL" | "LREM" | "SADD" | "SREM" | "ZREM" | "ZREMRANGEBYRANK" | "ZREMRANGEBYSCORE" => {
+            act.requires = Some(Precondition::Counted);
         }
         _ => {}
     }

@@ -4,17 +4,23 @@ use std::time::Duration;
 
 use super::time_command;
 use crate::{
-    clock::Rate,
+    clock::{LessonTime, Rate},
     lab::LabOptions,
     lesson::{LabKind, Millis, Path, Scenario},
-    log::{ActorId, Choice, EventKind, Fault, Log, Stop},
+    log::{ActorId, Choice, EventKind, Fault, Log, Product, Stop},
     program::Actor,
     run::{
         explore::CarriedOut,
         race::racer::{self, Racer},
-        session::{RunError, harness::SESSION_TIMEOUT_MS, supervision::supervised},
+        session::{
+            RunError, harness::SESSION_TIMEOUT_MS, setup::Connections, supervision::supervised,
+            time::LEAPS_IN_TIMEOUT,
+        },
     },
 };
+
+/// The length of an order after which Lockstep's own sessions are opened anew: half their timeout.
+const OWN_SESSIONS_LAST: LessonTime = LessonTime::from_millis(15_000);
 
 /// Carries out one order on a lab of its own.
 ///
@@ -73,17 +79,25 @@ impl Racer {
             Choice::Move { actor } => self.label(*actor),
             _ => String::new(),
         };
-        // The lab cannot undo a crash or a skewed clock of a server.
-        let is_attached = self.director.scenario.is_attached();
-        let leaves_state = |fault: &Fault| match fault {
-            Fault::Freeze { .. } | Fault::Thaw { .. } => false,
-            Fault::SkewClient { .. } => is_attached,
-            _ => true,
-        };
-        self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_state(fault));
+        self.note_damage(choice);
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),
             Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
+        }
+    }
+
+    /// Notes what a choice does to the lab that emptying its servers does not undo.
+    fn note_damage(&mut self, choice: &Choice) {
+        let scenario = &self.director.scenario;
+        match choice {
+            Choice::Inject(Fault::Freeze { .. } | Fault::Thaw { .. }) => {}
+            // The lease of a dead client of etcd goes on. External programs are started anew for each order.
+            Choice::Inject(Fault::Crash { .. }) if !scenario.lab().has(Product::Etcd) => {
+                self.needs_clients = !scenario.is_attached();
+            }
+            Choice::Inject(Fault::SkewClient { .. }) => self.needs_restart |= scenario.is_attached(),
+            Choice::Inject(_) => self.needs_restart = true,
+            _ => {}
         }
     }
 
@@ -121,8 +135,14 @@ impl Racer {
     pub(crate) async fn begin_order(&mut self) -> Result<(), RunError> {
         if self.needs_restart {
             self.replace_lab().await?;
+        } else if self.needs_clients {
+            self.replace_clients().await?;
         }
         self.director.leap = leap(&self.scenario);
+        // Lockstep's own sessions may have ended, as no requests were made over them.
+        if self.director.clock.now() > OWN_SESSIONS_LAST {
+            self.connections = Connections::default();
+        }
         // During the search, `TIME` is answered as if an order began with a whole second.
         if time_command::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
             self.director.clock.set_rate(Rate::PAUSED)?;
@@ -158,11 +178,13 @@ impl Racer {
 
 /// The longest time that an order may jump over on a server whose clock may not jump.
 fn leap(scenario: &Scenario) -> Duration {
-    if scenario.lab() != LabKind::Zookeeper {
+    let lab = scenario.lab();
+    let leaps = |part: &LabKind| *part == LabKind::Zookeeper || part.topology().jump;
+    if !lab.has(Product::Zookeeper) || !lab.parts().iter().all(leaps) {
         return Duration::ZERO;
     }
     let timeout = scenario.settings().session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
-    Duration::from_millis(timeout / 5)
+    Duration::from_millis(timeout) / LEAPS_IN_TIMEOUT
 }
 
 /// The names on which watches may remain.
