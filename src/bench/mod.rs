@@ -82,7 +82,7 @@ pub static LOCKS: [Lock; 7] = [
     },
     Lock {
         id: "zookeeper-predecessor",
-        title: Words::new("ZooKeeper, predecessor", "ZooKeeper 监听前一个"),
+        title: Words::new("ZooKeeper, predecessor", "ZooKeeper 监听前驱"),
         lab: LabKind::Zookeeper,
         join: |site| zookeeper::predecessor(site).boxed(),
     },
@@ -100,7 +100,7 @@ pub static LOCKS: [Lock; 7] = [
     },
     Lock {
         id: "etcd-predecessor",
-        title: Words::new("etcd, predecessor", "etcd 监听前一个"),
+        title: Words::new("etcd, predecessor", "etcd 监听前驱"),
         lab: LabKind::Etcd,
         join: |site| etcd::queue(site).boxed(),
     },

@@ -43,8 +43,8 @@ const OWN_FILTERS: [&str; 5] = ["duration", "duration_zh", "suffix", "by_suffix"
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = bounds::environment();
-    environment.add_filter("duration", |millis: i64| duration(millis, ["ms", "s", "min"]));
-    environment.add_filter("duration_zh", |millis: i64| duration(millis, ["毫秒", "秒", "分钟"]));
+    environment.add_filter("duration", |millis: i64| duration(millis, ["ms", "s", "min", "h"]));
+    environment.add_filter("duration_zh", |millis: i64| duration(millis, ["毫秒", "秒", "分钟", "小时"]));
     environment.add_filter("suffix", |name: &str| suffix(name));
     environment.add_filter("by_suffix", |mut names: Vec<String>| {
         names.sort_by_key(|name| suffix(name));
@@ -58,10 +58,11 @@ static FILTERS: LazyLock<Vec<&str>> =
     LazyLock::new(|| bounds::FILTERS.iter().map(|(name, _)| *name).chain(OWN_FILTERS).collect());
 static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::TESTS.iter().map(|(name, _)| *name).collect());
 
-/// The filters `duration` and `duration_zh`: formats milliseconds for people, `250 ms`, `3 s`, `1.5 s`, `2 min`.
-fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
+/// The filters `duration` and `duration_zh`: formats milliseconds for people, `250 ms`, `3 s`, `1.5 s`, `2 min`, `1 h`.
+fn duration(millis: i64, [ms, s, min, h]: [&str; 4]) -> String {
     match millis {
         ..1000 => format!("{millis} {ms}"),
+        _ if millis % 3_600_000 == 0 => format!("{} {h}", millis / 3_600_000),
         _ if millis % 60_000 == 0 => format!("{} {min}", millis / 60_000),
         _ if millis % 1000 == 0 => format!("{} {s}", millis / 1000),
         _ => format!("{:.1} {s}", std::time::Duration::from_millis(millis.unsigned_abs()).as_secs_f64()),

@@ -246,7 +246,7 @@ fn unknown_filters_and_tests_are_mistakes_wherever_they_stand() {
     }
     for field in [
         "title: { en: My lock, zh: 我的锁 }",
-        "summary: { en: A lock that outlives nobody,",
+        "summary: { en: A lease that ends before the work does,",
         "title: { en: \"Release with DEL\",",
         "en: A deleted a lock that was B's by then.",
     ] {

@@ -75,7 +75,7 @@ fn words_are_split_outside_quotes_and_expressions() {
 fn filters_and_slices_make_what_authors_expect() {
     for (source, text) in [
         ("${3000|duration} ${200|duration} ${1500|duration} ${120000|duration}", "3 s 200 ms 1.5 s 2 min"),
-        ("${1500|duration_zh}，${120000|duration_zh}", "1.5 秒，2 分钟"),
+        ("${1500|duration_zh}，${120000|duration_zh}，${3600000|duration_zh}", "1.5 秒，2 分钟，1 小时"),
         ("${'/l/guid-n-0000000012'|suffix}", "12"),
         ("${['b-0000000003', 'c-0000000001']|by_suffix|join(' ')}", "c-0000000001 b-0000000003"),
         (

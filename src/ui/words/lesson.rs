@@ -196,7 +196,7 @@ const HOLD_TOGETHER: Words =
 /// Two held the lock, but without consequences.
 pub const HARMLESS: Words = Words::new(
     "The lock did not keep them apart. What this variant promises held all the same.",
-    "锁没能把它们分开，但本方案要保证的结论仍然成立。",
+    "锁没能保证互斥，但本方案要保证的结论仍然成立。",
 );
 
 /// How many lines a program wrote to standard error in a row, and the last one.
