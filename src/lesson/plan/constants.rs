@@ -6,7 +6,7 @@ use minijinja::Value;
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Scope, Template, json_value},
         model::Params,
     },
@@ -14,7 +14,6 @@ use super::{
     doubts::Kind,
     program::BUILTINS,
 };
-use crate::text::both;
 
 #[derive(Debug)]
 pub(crate) struct Constants {
@@ -149,14 +148,9 @@ impl Constants {
     pub(crate) fn verify(&self) -> Result<(), Mistake> {
         match self.relied_on.iter().find(|(name, _)| self.changed.contains(name)) {
             None => Ok(()),
-            Some((name, path)) => Err(Mistake::new(
-                path,
-                both!(
-                    "what is sent where hangs on `{name}`, which the program changes",
-                    "发送什么、发到哪里取决于 `{name}`，而程序会改变它"
-                ),
-            )
-            .help(both!(
+            Some((name, path)) => Err(path.mistake(finding!(
+                "what is sent where hangs on `{name}`, which the program changes",
+                "发送什么、发到哪里取决于 `{name}`，而程序会改变它",
                 "write the command out, or give the parameter a name that no `let` and no operation has",
                 "请把命令直接写出来，或者给参数起一个 `let` 和操作都没用的名字"
             ))),

@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{Finding, Mistake, Path},
         expr::{Expr, Template},
     },
     call::PlannedCall,
-    doubts::{Answer, Doubt, items},
+    doubts::{Answer, items},
     sql,
 };
 #[cfg(doc)]
@@ -398,7 +398,7 @@ impl Program {
 
     /// The doubt about a claim that an operation's answer is nil, if the operation always answers. In claims an error
     /// is its code.
-    pub(crate) fn nil_doubt(&self, label: &str, name: &str) -> Option<Doubt> {
+    pub(crate) fn nil_doubt(&self, label: &str, name: &str) -> Option<Finding> {
         Answer::nil_doubt(&self.only_named(label)?.verb, name)
     }
 

@@ -13,7 +13,7 @@ use crate::{
     lesson::{
         Param,
         duration::parse_written,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Expr, Mentions, Template},
     },
     log::Product,
@@ -74,8 +74,8 @@ impl Draft<'_> {
             })
         };
         let doubt = doubt.or_else(unnumbered).or_else(beyond).or_else(of_length).or_else(of_text);
-        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
-            self.doubt(path, message, help);
+        if let Some(finding) = doubt.filter(|_| !self.in_recipe) {
+            self.report(path.mistake(finding));
         }
     }
 
@@ -101,12 +101,12 @@ impl Draft<'_> {
         let doubt =
             doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
         let of_size = doubts::size_doubt(source, self.compiler.params).filter(|_| doubt.is_none());
-        if let Some((name, (message, help))) = of_size {
-            return self.doubt(&(self.compiler.param_path)(name), message, help);
+        if let Some((name, finding)) = of_size {
+            return self.report((self.compiler.param_path)(name).mistake(finding));
         }
         let doubt = doubt.or_else(|| self.reply_doubt(source, own));
-        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
-            self.program.doubts.push(Mistake::new(path, message).help(help));
+        if let Some(finding) = doubt.filter(|_| !self.in_recipe) {
+            self.report(path.mistake(finding));
         }
     }
 
@@ -125,9 +125,9 @@ impl Draft<'_> {
         };
         let mut compared = self.compared.iter();
         let found = compared.find_map(|(source, path)| Some((path, doubts::held_doubt(source, held)?)));
-        if let Some((path, (message, help))) = found {
-            let mistake = Mistake::new(path, message).help(help);
-            self.program.doubts.push(mistake);
+        if let Some((path, finding)) = found {
+            let mistake = path.mistake(finding);
+            self.report(mistake);
         }
     }
 
@@ -147,17 +147,12 @@ impl Draft<'_> {
             Some((name, path.clone()))
         });
         if let Some((name, path)) = found {
-            self.doubt(
-                &path,
-                both!(
-                    "`{name}` is `true` or `false`, and no duration",
-                    "`{name}` 是 `true` 或 `false`，不是时长"
-                ),
-                both!(
-                    "write it like 3s, or name a parameter with a unit",
-                    "请写成 3s 这样，或者写带单位的参数"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "`{name}` is `true` or `false`, and no duration",
+                "`{name}` 是 `true` 或 `false`，不是时长",
+                "write it like 3s, or name a parameter with a unit",
+                "请写成 3s 这样，或者写带单位的参数"
+            )));
         }
     }
 
@@ -202,14 +197,12 @@ impl Draft<'_> {
         if let Some(Param::Number(few @ 1..=30)) = self.compiler.params.get(name.trim())
             && !self.in_recipe
         {
-            self.doubt(
-                path,
-                both!("`{source}` is {few} ms here", "`{source}` 在这里只有 {few} 毫秒"),
-                both!(
-                    "give the parameter a unit: `{name}: {few}s`, or `{name}: {few}ms`",
-                    "请给参数带上单位：`{name}: {few}s` 或 `{name}: {few}ms`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "`{source}` is {few} ms here",
+                "`{source}` 在这里只有 {few} 毫秒",
+                "give the parameter a unit: `{name}: {few}s`, or `{name}: {few}ms`",
+                "请给参数带上单位：`{name}: {few}s` 或 `{name}: {few}ms`"
+            )));
         }
         Ok(template)
     }

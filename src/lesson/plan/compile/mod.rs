@@ -28,7 +28,7 @@ pub(crate) use redis_commands::slots_doubt;
 use super::{
     super::{
         LabKind,
-        error::{Mistake, MistakeSpan, Path},
+        error::{Mistake, MistakeSpan, Path, finding},
         expr::Template,
         kata::Hole,
         model::{Params, Recipes},
@@ -40,7 +40,7 @@ use super::{
     program::{BUILTINS, Instruction, Program},
     releases,
 };
-use crate::text::{Text, both};
+use crate::text::both;
 
 /// The largest number of instructions in a program. Recipes that use recipes multiply.
 const MOST_INSTRUCTIONS: usize = 5_000;
@@ -232,8 +232,8 @@ impl Draft<'_> {
         self.program.locks = names.collect();
     }
 
-    fn doubt(&mut self, path: &Path, message: Text, help: Text) {
-        self.program.doubts.push(Mistake::new(path, message).help(help));
+    fn report(&mut self, mistake: Mistake) {
+        self.program.doubts.push(mistake);
     }
 
     fn push(&mut self, instruction: Instruction) {
@@ -243,14 +243,12 @@ impl Draft<'_> {
     fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
         let ends = steps.iter().position(|step| matches!(step, Step::Stop));
         if let Some(n) = ends.map(|n| n + 1).filter(|n| *n < steps.len() && !self.in_recipe) {
-            self.doubt(
-                &path.index(n),
-                both!("nothing comes here: the program has stopped", "执行不到这里：程序已经停止"),
-                both!(
-                    "leave `stop` out, or write it into a `then` or an `else`",
-                    "请去掉 `stop`，或者把它写进 `then` 或 `else`"
-                ),
-            );
+            self.report(path.index(n).mistake(finding!(
+                "nothing comes here: the program has stopped",
+                "执行不到这里：程序已经停止",
+                "leave `stop` out, or write it into a `then` or an `else`",
+                "请去掉 `stop`，或者把它写进 `then` 或 `else`"
+            )));
         }
         steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
     }
@@ -300,14 +298,12 @@ impl Draft<'_> {
                 let empty = empty_by(condition);
                 let condition = self.expr(condition, &path.key("if"))?;
                 if condition.names().is_empty() && !self.in_recipe {
-                    self.doubt(
-                        &path.key("if"),
-                        both!("this condition is always the same", "这个条件的结果总是一样"),
-                        both!(
-                            "ask for a reply, such as `reply == 'OK'`, or write its steps without `if`",
-                            "请用回复来判断，例如 `reply == 'OK'`；或者去掉 `if`，直接写这些步骤"
-                        ),
-                    );
+                    self.report(path.key("if").mistake(finding!(
+                        "this condition is always the same",
+                        "这个条件的结果总是一样",
+                        "ask for a reply, such as `reply == 'OK'`, or write its steps without `if`",
+                        "请用回复来判断，例如 `reply == 'OK'`；或者去掉 `if`，直接写这些步骤"
+                    )));
                 }
                 let test = self.here();
                 self.locate(test, path.key("if"));

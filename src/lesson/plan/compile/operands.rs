@@ -8,7 +8,7 @@ use crate::{
     lesson::{
         Param,
         duration::parse_written,
-        error::{Mistake, Path},
+        error::{Finding, Mistake, Path, finding},
         expr::Template,
     },
     log::{ANY, Product},
@@ -43,7 +43,7 @@ impl Draft<'_> {
         } else {
             both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`")
         });
-        self.program.doubts.push(mistake);
+        self.report(mistake);
     }
 
     /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.
@@ -59,12 +59,12 @@ impl Draft<'_> {
         });
         if let Some((row, columns)) = row {
             let column = columns.first().map_or("id", String::as_str);
-            let message = both!("`{row}` is a whole row", "`{row}` 是一整行");
-            self.doubt(
-                path,
-                message,
-                both!("name a column: `${{{row}.{column}}}`", "请写列名：`${{{row}.{column}}}`"),
-            );
+            self.report(path.mistake(finding!(
+                "`{row}` is a whole row",
+                "`{row}` 是一整行",
+                "name a column: `${{{row}.{column}}}`",
+                "请写列名：`${{{row}.{column}}}`"
+            )));
             return true;
         }
         let object = sources.iter().find_map(|written| {
@@ -76,14 +76,12 @@ impl Draft<'_> {
         });
         if let Some((name, fields)) = object {
             let (field, all) = (fields[0], fields.join(", "));
-            self.doubt(
-                path,
-                both!(
-                    "`{name}` is an object with {all}, and one of them belongs here",
-                    "`{name}` 是一个对象，字段有 {all}，这里要写其中一个"
-                ),
-                both!("such as `${{{name}.{field}}}`", "例如 `${{{name}.{field}}}`"),
-            );
+            self.report(path.mistake(finding!(
+                "`{name}` is an object with {all}, and one of them belongs here",
+                "`{name}` 是一个对象，字段有 {all}，这里要写其中一个",
+                "such as `${{{name}.{field}}}`",
+                "例如 `${{{name}.{field}}}`"
+            )));
             return true;
         }
         false
@@ -96,14 +94,12 @@ impl Draft<'_> {
             && !version.is_literal()
             && !version.to_string().contains("version")
         {
-            self.doubt(
-                path,
-                both!("the version stands here as the data", "这里把版本号写在了数据的位置"),
-                both!(
-                    "the data comes first: `set PATH {version} {data}`",
-                    "先写数据，再写版本：`set 路径 {version} {data}`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "the version stands here as the data",
+                "这里把版本号写在了数据的位置",
+                "the data comes first: `set PATH {version} {data}`",
+                "先写数据，再写版本：`set 路径 {version} {data}`"
+            )));
         }
     }
 
@@ -119,11 +115,12 @@ impl Draft<'_> {
             .filter_map(|operand| self.constants.text(operand))
             .filter(|(_, from)| self.constants.stay(from));
         if let Some((text, _)) = known.into_iter().find(|(text, _)| !text.starts_with('/')) {
-            self.doubt(
-                path,
-                both!("the path `{text}` must begin with `/`", "路径 `{text}` 必须以 `/` 开头"),
-                both!("give the parameter its `/`: `/{text}`", "请给参数写上 `/`：`/{text}`"),
-            );
+            self.report(path.mistake(finding!(
+                "the path `{text}` must begin with `/`",
+                "路径 `{text}` 必须以 `/` 开头",
+                "give the parameter its `/`: `/{text}`",
+                "请给参数写上 `/`：`/{text}`"
+            )));
         }
         for operand in call.operands("PATH") {
             let written = operand.to_string();
@@ -133,30 +130,22 @@ impl Draft<'_> {
                 .filter_map(|(at, _)| written[at + 3..].split_once('}').map(|(name, _)| name.trim()))
                 .find(|name| matches!(of(name), Some(Answer::Path | Answer::Numbered)));
             if let Some(label) = label {
-                let message = both!(
+                return self.report(path.mistake(finding!(
                     "what `{label}` answers is the whole path already",
-                    "`{label}` 的回复已经是完整路径"
-                );
-                return self.doubt(
-                    path,
-                    message,
-                    both!(
-                        "write `${{{label}}}` without what stands before it",
-                        "请只写 `${{{label}}}`，前面不要再加路径"
-                    ),
-                );
+                    "`{label}` 的回复已经是完整路径",
+                    "write `${{{label}}}` without what stands before it",
+                    "请只写 `${{{label}}}`，前面不要再加路径"
+                )));
             }
             if let Some(name) =
                 ["self", "client", "token"].iter().find(|name| written.starts_with(&format!("${{{name}}}")))
             {
-                return self.doubt(
-                    path,
-                    both!(
-                        "a path begins with `/`, and `${{{name}}}` is a name",
-                        "路径要以 `/` 开头，而 `${{{name}}}` 是名字"
-                    ),
-                    both!("write the path first: `/locks/${{{name}}}`", "请先写路径：`/locks/${{{name}}}`"),
-                );
+                return self.report(path.mistake(finding!(
+                    "a path begins with `/`, and `${{{name}}}` is a name",
+                    "路径要以 `/` 开头，而 `${{{name}}}` 是名字",
+                    "write the path first: `/locks/${{{name}}}`",
+                    "请先写路径：`/locks/${{{name}}}`"
+                )));
             }
         }
         for kind in ["SECONDS", "REVISION", "LEASE", "VERSION"] {
@@ -171,14 +160,12 @@ impl Draft<'_> {
                 });
                 if let Some(text) = known.filter(|text| text.parse::<i64>().is_err()) {
                     let written = operand.to_string();
-                    return self.doubt(
-                        path,
-                        both!(
-                            "{kind} is a whole number, and `{written}` is `{text}`",
-                            "{kind} 是整数，而 `{written}` 是 `{text}`"
-                        ),
-                        both!("give it a whole number, such as 5", "请给一个整数，例如 5"),
-                    );
+                    return self.report(path.mistake(finding!(
+                        "{kind} is a whole number, and `{written}` is `{text}`",
+                        "{kind} 是整数，而 `{written}` 是 `{text}`",
+                        "give it a whole number, such as 5",
+                        "请给一个整数，例如 5"
+                    )));
                 }
             }
             for operand in call.operands(kind) {
@@ -199,7 +186,7 @@ impl Draft<'_> {
                         "{kind} is a number, and `{name}` answers an object",
                         "{kind} 是数字，而 `{name}` 的回复是一个对象"
                     );
-                    return self.doubt(path, message, help);
+                    return self.report(path.mistake(Finding { message, help }));
                 }
             }
         }
@@ -221,27 +208,23 @@ impl Draft<'_> {
         if let (false, Some(seconds @ ..2)) =
             (is_cluster, known.as_ref().and_then(|(seconds, _)| seconds.parse::<i64>().ok()))
         {
-            return self.doubt(
-                path,
-                both!(
-                    "a lease of {seconds} s is too short: etcd grants 2 s or more",
-                    "{seconds} 秒的租约太短：etcd 至少给 2 秒"
-                ),
-                both!("write `grant 5`", "请写 `grant 5`"),
-            );
+            return self.report(path.mistake(finding!(
+                "a lease of {seconds} s is too short: etcd grants 2 s or more",
+                "{seconds} 秒的租约太短：etcd 至少给 2 秒",
+                "write `grant 5`",
+                "请写 `grant 5`"
+            )));
         }
         let seconds = known.map(|(seconds, _)| seconds);
         if let (true, Some(seconds @ 0..5)) =
             (is_cluster, seconds.and_then(|seconds| seconds.parse::<i64>().ok()))
         {
-            self.doubt(
-                path,
-                both!(
-                    "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
-                    "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒"
-                ),
-                both!("write `grant 5`", "请写 `grant 5`"),
-            );
+            self.report(path.mistake(finding!(
+                "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
+                "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒",
+                "write `grant 5`",
+                "请写 `grant 5`"
+            )));
         }
     }
 
@@ -254,17 +237,12 @@ impl Draft<'_> {
         });
         let created: Vec<_> = calls.filter(|call| call.product() == Product::Zookeeper).collect();
         if !created.is_empty() && !created.iter().any(|call| call.has_flag("-s")) {
-            self.doubt(
-                &path,
-                both!(
-                    "this asks for the number of a znode, and the program creates none that has one",
-                    "这里要用 znode 的序号，而程序创建的节点都没有序号"
-                ),
-                both!(
-                    "ZooKeeper numbers a sequential one: `create -e -s /locks/n-`",
-                    "顺序节点才有序号：`create -e -s /locks/n-`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "this asks for the number of a znode, and the program creates none that has one",
+                "这里要用 znode 的序号，而程序创建的节点都没有序号",
+                "ZooKeeper numbers a sequential one: `create -e -s /locks/n-`",
+                "顺序节点才有序号：`create -e -s /locks/n-`"
+            )));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     super::{
         super::{
             duration::parse_millis,
-            error::{Mistake, MistakeSpan, Path},
+            error::{Finding, Mistake, MistakeSpan, Path, finding},
             expr::{Expr, Scope, Template},
             model::{Count, Param},
             step::Step,
@@ -49,9 +49,12 @@ impl Draft<'_> {
         }
         self.doubt_count(times, &bound, path);
         if times.is_none() && at_most == 0 {
-            let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
-            let help = both!("such as `at_most: 100`", "例如 `at_most: 100`");
-            self.doubt(&path.key("at_most"), message, help);
+            self.report(path.key("at_most").mistake(finding!(
+                "these steps are made 0 times",
+                "这些步骤执行 0 次",
+                "such as `at_most: 100`",
+                "例如 `at_most: 100`"
+            )));
         }
         if let Some(source) = condition {
             self.has_value_before(source, steps, &path.key("while"))?;
@@ -176,15 +179,14 @@ impl Draft<'_> {
         else {
             return;
         };
-        let (message, help) = (
-            both!("nothing in this repetition sets `{name}`", "循环里没有什么会给 `{name}` 赋值"),
-            both!(
-                "set it inside: `- let: {{ {name}: reply == 'OK' }}`",
-                "请在循环里给它赋值：`- let: {{ {name}: reply == 'OK' }}`"
-            ),
+        let finding = finding!(
+            "nothing in this repetition sets `{name}`",
+            "循环里没有什么会给 `{name}` 赋值",
+            "set it inside: `- let: {{ {name}: reply == 'OK' }}`",
+            "请在循环里给它赋值：`- let: {{ {name}: reply == 'OK' }}`"
         );
         if !self.in_recipe {
-            self.doubt(path, message, help);
+            self.report(path.mistake(finding));
         }
     }
 
@@ -213,17 +215,12 @@ impl Draft<'_> {
         let first =
             expr.eval(known.value()).ok().filter(|_| names.iter().all(|name| known.get(name).is_some()));
         if !names.is_empty() && first.is_some_and(|first| !first.is_true()) {
-            self.doubt(
-                path,
-                both!(
-                    "this is false before the first round: its steps are never made",
-                    "第一轮之前条件就不成立：这些步骤一次也不会执行"
-                ),
-                both!(
-                    "`while` says how long to go on, such as `while: not done`",
-                    "`while` 写的是继续循环的条件，例如 `while: not done`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "this is false before the first round: its steps are never made",
+                "第一轮之前条件就不成立：这些步骤一次也不会执行",
+                "`while` says how long to go on, such as `while: not done`",
+                "`while` 写的是继续循环的条件，例如 `while: not done`"
+            )));
         }
     }
 
@@ -259,14 +256,13 @@ impl Draft<'_> {
                     "循环里没有什么会改变这个条件，后面的步骤永远走不到"
                 )
             };
-            self.doubt(
-                &path,
+            self.report(path.mistake(Finding {
                 message,
-                both!(
+                help: both!(
                     "set what it asks for inside: `- let: {{ done: reply == 'OK' }}` with `while: not done`",
                     "请在循环里给条件赋值：`- let: {{ done: reply == 'OK' }}`，条件写 `while: not done`"
                 ),
-            );
+            }));
         }
     }
 
@@ -276,10 +272,12 @@ impl Draft<'_> {
             && self.constants.stay(&from)
             && text.trim().parse::<u32>().is_err()
         {
-            let message =
-                both!("`{bound}` gives `{text}`, not a count", "`{bound}` 的值是 `{text}`，不是次数");
-            let help = both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
-            self.doubt(&path.key("times"), message, help);
+            self.report(path.key("times").mistake(finding!(
+                "`{bound}` gives `{text}`, not a count",
+                "`{bound}` 的值是 `{text}`，不是次数",
+                "give a whole number from 1 on, such as 3",
+                "请给一个从 1 起的整数，例如 3"
+            )));
         }
         let source = bound.to_string();
         let name =
@@ -288,31 +286,39 @@ impl Draft<'_> {
             && parse_millis(word).is_ok()
             && !self.in_recipe
         {
-            let message =
-                both!("`{name}` is the duration `{word}`, not a count", "`{name}` 是时长 `{word}`，不是次数");
-            let help = both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
-            self.doubt(&path.key("times"), message, help);
+            self.report(path.key("times").mistake(finding!(
+                "`{name}` is the duration `{word}`, not a count",
+                "`{name}` 是时长 `{word}`，不是次数",
+                "give a whole number from 1 on, such as 3",
+                "请给一个从 1 起的整数，例如 3"
+            )));
         }
         if matches!(times, Some(Count::Number(0))) {
-            let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
-            let help = both!("such as `times: 2`, or leave them out", "例如 `times: 2`，或者去掉它们");
-            self.doubt(&path.key("times"), message, help);
+            self.report(path.key("times").mistake(finding!(
+                "these steps are made 0 times",
+                "这些步骤执行 0 次",
+                "such as `times: 2`, or leave them out",
+                "例如 `times: 2`，或者去掉它们"
+            )));
         }
     }
 
     /// Reports a round number whose name is one that every program already has.
     fn doubt_number(&mut self, name: &str, path: &Path) {
         if BUILTINS.contains(&name) {
-            let message =
-                both!("`{name}` is a name that every program has already", "`{name}` 是每个程序都已有的名字");
-            let help =
-                both!("number the rounds with a name of its own: `as: i`", "请给轮次另起名字：`as: i`");
-            self.doubt(&path.key("as"), message, help);
+            self.report(path.key("as").mistake(finding!(
+                "`{name}` is a name that every program has already",
+                "`{name}` 是每个程序都已有的名字",
+                "number the rounds with a name of its own: `as: i`",
+                "请给轮次另起名字：`as: i`"
+            )));
         } else if self.compiler.params.contains_key(name) && !self.in_recipe {
-            let message = both!("`{name}` is a parameter already", "`{name}` 已经是参数");
-            let help =
-                both!("number the rounds with a name of its own: `as: i`", "请给轮次另起名字：`as: i`");
-            self.doubt(&path.key("as"), message, help);
+            self.report(path.key("as").mistake(finding!(
+                "`{name}` is a parameter already",
+                "`{name}` 已经是参数",
+                "number the rounds with a name of its own: `as: i`",
+                "请给轮次另起名字：`as: i`"
+            )));
         }
     }
 

@@ -2,11 +2,12 @@
 
 use super::{
     super::{
-        doubts::{self, Answer, Doubt, Kind},
+        doubts::{self, Answer, Kind},
         program::{Instruction, PlannedVerb},
     },
     Draft,
 };
+use crate::lesson::error::Finding;
 
 /// The operation whose `until` asks for its own reply.
 #[derive(Clone, Copy)]
@@ -38,7 +39,7 @@ impl Draft<'_> {
 
     /// The doubt about a comparison of values of different kinds, or of a reply with something that its operation never
     /// answers.
-    pub(super) fn reply_doubt(&self, source: &str, own: Option<Own<'_>>) -> Option<Doubt> {
+    pub(super) fn reply_doubt(&self, source: &str, own: Option<Own<'_>>) -> Option<Finding> {
         let numbers = |name: &str| match own {
             Some(own) if own.is_meant(name) => doubts::returned(own.verb),
             _ if self.is_set(name) => None,

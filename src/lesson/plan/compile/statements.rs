@@ -1,9 +1,9 @@
 //! Checks for values that are filled into SQL statements in the wrong form.
 
 use super::{super::call::PlannedCall, Draft};
-use crate::{
-    lesson::{error::Path, expr::Template},
-    text::both,
+use crate::lesson::{
+    error::{Path, finding},
+    expr::Template,
 };
 
 impl Draft<'_> {
@@ -32,14 +32,12 @@ impl Draft<'_> {
                     let is_value = before.ends_with(['=', '<', '>'])
                         || (before.ends_with(['(', ',']) && before.to_ascii_uppercase().contains("VALUES"));
                     if is_value {
-                        return self.doubt(
-                            path,
-                            both!(
-                                "`${{{name}}}` is a text, and stands without quotes",
-                                "`${{{name}}}` 是文字，却没有引号"
-                            ),
-                            both!("write `'${{{name}}}'`", "请写 `'${{{name}}}'`"),
-                        );
+                        return self.report(path.mistake(finding!(
+                            "`${{{name}}}` is a text, and stands without quotes",
+                            "`${{{name}}}` 是文字，却没有引号",
+                            "write `'${{{name}}}'`",
+                            "请写 `'${{{name}}}'`"
+                        )));
                     }
                 }
                 _ => {}
@@ -64,10 +62,11 @@ impl Draft<'_> {
             }
             return;
         }
-        let message = both!(
+        self.report(path.mistake(finding!(
             "GET_LOCK waits for seconds, and `${{{name}}}{unit}` is no number",
-            "GET_LOCK 的第二个参数是秒数，`${{{name}}}{unit}` 不是数字"
-        );
-        self.doubt(path, message, both!("write `${{{name}}}`", "请写 `${{{name}}}`"));
+            "GET_LOCK 的第二个参数是秒数，`${{{name}}}{unit}` 不是数字",
+            "write `${{{name}}}`",
+            "请写 `${{{name}}}`"
+        )));
     }
 }

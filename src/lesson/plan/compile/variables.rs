@@ -6,15 +6,17 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     super::{
         PlannedVerb,
-        doubts::{Answer, Doubt, of_named},
+        doubts::{Answer, of_named},
         program::{Instruction, TakePlan},
     },
     Draft,
 };
 use crate::{
-    lesson::expr::{Template, mentions::comparisons},
+    lesson::{
+        error::{Finding, finding},
+        expr::{Template, mentions::comparisons},
+    },
     log::Product,
-    text::both,
 };
 
 /// How many variables may stand for each other in a row.
@@ -114,33 +116,31 @@ impl Draft<'_> {
                 self.of_written(&written).map(|doubt| (path.clone(), doubt))
             })
         });
-        if let Some((path, (message, help))) = found {
-            self.doubt(&path, message, help);
+        if let Some((path, finding)) = found {
+            self.report(path.mistake(finding));
         }
     }
 
-    fn of_written(&self, written: &str) -> Option<Doubt> {
+    fn of_written(&self, written: &str) -> Option<Finding> {
         if let Some((name, _)) = first_part(written) {
             return (self.znode_of(name)? == Answer::Name).then(|| {
                 let right = self.parent_of(name);
-                (
-                    both!(
-                        "`{name}` is a znode's name, and a path belongs here",
-                        "`{name}` 是 znode 的名字，这里要写路径"
-                    ),
-                    both!("write `{right}`", "请写 `{right}`"),
+                finding!(
+                    "`{name}` is a znode's name, and a path belongs here",
+                    "`{name}` 是 znode 的名字，这里要写路径",
+                    "write `{right}`",
+                    "请写 `{right}`"
                 )
             });
         }
         let (at, _) = written.match_indices("/${").next()?;
         let (name, _) = first_part(&written[at + 1..])?;
         matches!(self.znode_of(name)?, Answer::Path | Answer::Numbered).then(|| {
-            (
-                both!("`{name}` is the whole path already", "`{name}` 已经是完整路径"),
-                both!(
-                    "write `${{{name}}}` without what stands before it",
-                    "请只写 `${{{name}}}`，前面不要再加路径"
-                ),
+            finding!(
+                "`{name}` is the whole path already",
+                "`{name}` 已经是完整路径",
+                "write `${{{name}}}` without what stands before it",
+                "请只写 `${{{name}}}`，前面不要再加路径"
             )
         })
     }
@@ -156,15 +156,11 @@ impl Draft<'_> {
                         (is_name(one) != is_name(other)).then(|| {
                             let (name, path) = if is_name(one) { (left, right) } else { (right, left) };
                             let parent = self.parent_of("x").replace("${x}", "");
-                            (
-                                both!(
-                                    "`{name}` is a znode's name and `{path}` a whole path: they are never equal",
-                                    "`{name}` 是 znode 的名字，`{path}` 是完整路径：两者永远不相等"
-                                ),
-                                both!(
-                                    "take the path away: `{path}|replace('{parent}', '')`",
-                                    "请去掉路径部分：`{path}|replace('{parent}', '')`"
-                                ),
+                            finding!(
+                                "`{name}` is a znode's name and `{path}` a whole path: they are never equal",
+                                "`{name}` 是 znode 的名字，`{path}` 是完整路径：两者永远不相等",
+                                "take the path away: `{path}|replace('{parent}', '')`",
+                                "请去掉路径部分：`{path}|replace('{parent}', '')`"
                             )
                         })
                     }
@@ -174,8 +170,8 @@ impl Draft<'_> {
             });
             Some((path.clone(), doubt?))
         });
-        if let Some((path, (message, help))) = found {
-            self.doubt(&path, message, help);
+        if let Some((path, finding)) = found {
+            self.report(path.mistake(finding));
         }
     }
 
@@ -231,16 +227,6 @@ impl Draft<'_> {
         let names = names.into_iter().collect::<Vec<_>>().join("`, `");
         let mut inner = self.program.instructions[inside].iter().filter_map(Instruction::operation);
         let label = inner.next_back().map_or("reply", |operation| operation.label.as_str()).to_owned();
-        self.doubt(
-            &path,
-            both!(
-                "every round gives `{name}` the value that it had before the first: nothing in this repetition changes `{names}`",
-                "每一轮给 `{name}` 的都是循环之前的值：循环里没有什么会改变 `{names}`"
-            ),
-            both!(
-                "compute it from what is asked for inside, such as `{label}`",
-                "请用循环里得到的回复来算，例如 `{label}`"
-            ),
-        );
+        self.report(path.mistake(finding!("every round gives `{name}` the value that it had before the first: nothing in this repetition changes `{names}`", "每一轮给 `{name}` 的都是循环之前的值：循环里没有什么会改变 `{names}`", "compute it from what is asked for inside, such as `{label}`", "请用循环里得到的回复来算，例如 `{label}`")));
     }
 }

@@ -4,7 +4,7 @@ use super::{
     super::{
         super::{
             duration::{parse_millis, parse_signed_millis, parse_written},
-            error::{Mistake, Path},
+            error::{Finding, Mistake, Path, finding},
             expr::{Template, split_words},
             model::Param,
             step::{Take, Verb},
@@ -129,19 +129,19 @@ impl Draft<'_> {
         let lua = scripts::check(source, &path.key("script"))?;
         scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
         if !self.in_recipe {
-            if let Some((message, help)) = scripts::unread((name, source), &lua, (keys.len(), args.len())) {
-                self.doubt(path, message, help);
+            if let Some(finding) = scripts::unread((name, source), &lua, (keys.len(), args.len())) {
+                self.report(path.mistake(finding));
             }
             if compiler.scripts.contains_key(name)
                 && let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name))
             {
-                self.program.doubts.push(doubt);
+                self.report(doubt);
             }
         }
         if let Some((n, key)) = keys.iter().enumerate().find(|(_, key)| key.contains(", ")) {
             let message = both!("`{key}` is one key here", "`{key}` 在这里是一个键");
             let several = both!("several are a list: `keys: [a, b]`", "多个键要写成列表：`keys: [a, b]`");
-            self.doubt(&path.key("keys").index(n), message, several);
+            self.report(path.key("keys").index(n).mistake(Finding { message, help: several }));
         }
         for (n, arg) in args.iter().enumerate() {
             self.doubt_plain(arg, &path.key("args").index(n));
@@ -149,13 +149,10 @@ impl Draft<'_> {
             if (is_name || !arg.contains("${") && arg.parse::<f64>().is_err())
                 && let Some(command) = scripts::reads_number(source, n + 1)
             {
-                self.doubt(
-                    &path.key("args").index(n),
-                    both!(
+                self.report(path.key("args").index(n).mistake(Finding { message: both!(
                         "the script `{name}` hands this to `{command}` as a number, and `{arg}` is none",
                         "脚本 `{name}` 把它当作数字交给 `{command}`，而 `{arg}` 不是数字"
-                    ),
-                    match parse_millis(arg) {
+                    ), help: match parse_millis(arg) {
                         Ok(millis) => both!(
                             "an argument is sent as it stands: write `{millis}`, or `\"${{lease}}\"` of a parameter",
                             "参数会原样发送：请写 `{millis}`，或者用课程参数 `\"${{lease}}\"`"
@@ -164,8 +161,7 @@ impl Draft<'_> {
                             "give the arguments in the order in which the script reads them: the first is `ARGV[1]`",
                             "请按脚本读取的顺序写参数：第一个是 `ARGV[1]`"
                         ),
-                    },
-                );
+                    } }));
             }
             self.doubt_argument((name, source), n, args, path);
             if scripts::reads_seconds(source, n + 1) {
@@ -176,7 +172,7 @@ impl Draft<'_> {
         if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
             && compiler.scripts.contains_key(name)
         {
-            self.program.doubts.push(doubt);
+            self.report(doubt);
         }
         Ok(PlannedVerb::Script {
             name: name.to_owned(),
@@ -219,20 +215,15 @@ impl Draft<'_> {
                 "the script `{name}` makes this a time to live, of {few} ms",
                 "脚本 `{name}` 把它当作过期时间，只有 {few} 毫秒"
             );
-            return self.doubt(&at, message, help);
+            return self.report(at.mistake(Finding { message, help }));
         }
         if is_duration(arg) && scripts::compares_value(source, n + 1) {
-            self.doubt(
-                &at,
-                both!(
-                    "the script `{name}` compares this with the value of a key, and `{arg}` is a duration",
-                    "脚本 `{name}` 把它和键的值比较，而 `{arg}` 是时长"
-                ),
-                both!(
-                    "write what the key was set to, such as `${{token}}`",
-                    "请写加锁时写入的值，例如 `${{token}}`"
-                ),
-            );
+            self.report(at.mistake(finding!(
+                "the script `{name}` compares this with the value of a key, and `{arg}` is a duration",
+                "脚本 `{name}` 把它和键的值比较，而 `{arg}` 是时长",
+                "write what the key was set to, such as `${{token}}`",
+                "请写加锁时写入的值，例如 `${{token}}`"
+            )));
         }
     }
 
@@ -287,14 +278,12 @@ impl Draft<'_> {
                 && !self.in_recipe
                 && let Ok(few @ 1..=30) = written.parse::<i64>()
             {
-                self.doubt(
-                    path,
-                    both!("`PX {few}` is a time to live of {few} ms", "`PX {few}` 的过期时间只有 {few} 毫秒"),
-                    both!(
-                        "write `PX {few}000` or `EX {few}`; a parameter has a unit: `lease: {few}s`",
-                        "请写 `PX {few}000` 或 `EX {few}`；参数要带单位：`lease: {few}s`"
-                    ),
-                );
+                self.report(path.mistake(finding!(
+                    "`PX {few}` is a time to live of {few} ms",
+                    "`PX {few}` 的过期时间只有 {few} 毫秒",
+                    "write `PX {few}000` or `EX {few}`; a parameter has a unit: `lease: {few}s`",
+                    "请写 `PX {few}000` 或 `EX {few}`；参数要带单位：`lease: {few}s`"
+                )));
             }
         }
         for at in commands::seconds(&words) {

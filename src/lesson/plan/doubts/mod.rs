@@ -35,7 +35,7 @@ pub(crate) use self::{
 use super::{
     super::{
         LabKind,
-        error::{Mistake, Path},
+        error::{Finding, Mistake, Path, finding},
         expr::{
             Mentions,
             mentions::{comparisons, joined, split_comparison},
@@ -50,11 +50,8 @@ use super::{
 };
 use crate::{
     log::{Belief, Limit, stands_for},
-    text::{Text, both},
+    text::both,
 };
-
-/// A message and its help.
-pub(crate) type Doubt = (Text, Text);
 
 /// Checks what claims, invariants and the story of a variant compare.
 pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
@@ -70,7 +67,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
                 .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
-        asked.try_for_each(|(source, path)| Mistake::if_doubted(path, doubt(source)))?;
+        asked.try_for_each(|(source, path)| Mistake::if_found(path, doubt(source)))?;
     }
     increments::check(scenario)?;
     check_story(scenario)?;
@@ -118,7 +115,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
 
 /// Reports an invariant with a count that no run reaches, in whichever variant it is judged.
 pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
-    let mut judged: Vec<(Path, Vec<Option<Doubt>>)> = Vec::new();
+    let mut judged: Vec<(Path, Vec<Option<Finding>>)> = Vec::new();
     for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
         let Some((invariants, at)) = scenario.written_invariants() else { continue };
         for (n, invariant) in invariants.iter().enumerate() {
@@ -140,10 +137,10 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
         }
     }
     let never = judged.into_iter().find_map(|(at, doubts)| {
-        let doubts: Option<Vec<Doubt>> = doubts.into_iter().collect();
+        let doubts: Option<Vec<Finding>> = doubts.into_iter().collect();
         Some((at, doubts?.pop()?))
     });
-    never.map_or(Ok(()), |(at, doubt)| Mistake::if_doubted(&at, Some(doubt)))
+    never.map_or(Ok(()), |(at, doubt)| Mistake::if_found(&at, Some(doubt)))
 }
 
 /// The mistake of a duplicate in a list.
@@ -207,11 +204,9 @@ fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mista
     if scenario.is_attached() || actors > most {
         return Ok(());
     }
-    let message = both!(
+    Err(at.mistake(finding!(
         "`{lock}` may have {most} holders, and only {actors} clients ever take it: it never overlaps",
-        "`{lock}` 允许 {most} 个持有者，而只有 {actors} 个客户端会用到它：不可能重叠"
-    );
-    Err(Mistake::new(at, message).help(both!(
+        "`{lock}` 允许 {most} 个持有者，而只有 {actors} 个客户端会用到它：不可能重叠",
         "let another client run the program, or claim `exclusive: {lock}`",
         "请再加一个运行该程序的客户端，或者断言 `exclusive: {lock}`"
     )))
@@ -259,13 +254,11 @@ fn check_expression(
         scenario.scope.get(&path[0]).is_some()
             || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
     };
-    Mistake::if_doubted(at, decided(source))?;
+    Mistake::if_found(at, decided(source))?;
     if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
-        let message = both!(
+        return Err(at.mistake(finding!(
             "`{source}` does not depend on anything that happens",
-            "`{source}` 与发生的事无关，结果总是一样"
-        );
-        return Err(Mistake::new(at, message).help(both!(
+            "`{source}` 与发生的事无关，结果总是一样",
             "ask for what is to be observed, such as `A.release == 1` or `sold == 10`",
             "请写要观察到的事，例如 `A.release == 1` 或 `sold == 10`"
         )));
@@ -274,31 +267,30 @@ fn check_expression(
 }
 
 /// The doubt about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
-pub(crate) fn decided(source: &str) -> Option<Doubt> {
+pub(crate) fn decided(source: &str) -> Option<Finding> {
     let mut parts = joined(source).into_iter();
     let Some(part) = parts.find(|part| matches!(*part, "true" | "false" | "True" | "False")) else {
         return excluded(source);
     };
     (part.len() < source.len()).then(|| {
-        (
-            both!(
-                "`{part}` in `{source}` decides it by itself, or nothing",
-                "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用"
-            ),
-            both!("leave `{part}` out", "请去掉 `{part}`"),
+        finding!(
+            "`{part}` in `{source}` decides it by itself, or nothing",
+            "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用",
+            "leave `{part}` out",
+            "请去掉 `{part}`"
         )
     })
 }
 
 /// Doubts two operands of `and` that contradict each other.
-fn excluded(source: &str) -> Option<Doubt> {
+fn excluded(source: &str) -> Option<Finding> {
     let parts = required(source);
     let (one, other) = contradictory(&parts)?;
     let (one, other) = (parts[one], parts[other]);
-    Some((
-        both!("`{one}` and `{other}` are never both so", "`{one}` 和 `{other}` 不可能同时成立"),
-        both!("leave one of both out, or write `or`", "请去掉一个，或者改成 `or`"),
-    ))
+    Some(Finding {
+        message: both!("`{one}` and `{other}` are never both so", "`{one}` 和 `{other}` 不可能同时成立"),
+        help: both!("leave one of both out, or write `or`", "请去掉一个，或者改成 `or`"),
+    })
 }
 
 /// Doubts two claims that cannot both hold.
@@ -337,11 +329,9 @@ fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
                 && left.rsplit_once('.').is_some_and(|(who, _)| scenario.actor_named(who).is_some())
                 && is_number(left)
             {
-                let message = both!(
+                return Err(at.mistake(finding!(
                     "another claim compares `{left}` with a number, and here is the text {right}",
-                    "另一个断言把 `{left}` 和数字比较，这里却是文字 {right}"
-                );
-                return Err(Mistake::new(&at, message).help(both!(
+                    "另一个断言把 `{left}` 和数字比较，这里却是文字 {right}",
                     "without quotes: `{left} {operator} {text}`",
                     "去掉引号：`{left} {operator} {text}`"
                 )));
@@ -352,7 +342,7 @@ fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
 }
 
 /// The doubt about an event that no server of the lab sends.
-pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
+pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Finding> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
 }
 
@@ -380,7 +370,7 @@ fn check_comparison(
     let parts = joined(source);
     let counter = parts.iter().find_map(|part| of_counter(part, scenario));
     let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
-    Mistake::if_doubted(at, counter.or_else(actor))?;
+    Mistake::if_found(at, counter.or_else(actor))?;
     let answer = |name: &str| scenario.reply(name).and_then(|(program, label)| program.answer_of(label));
     let columns = |name: &str| scenario.reply(name).and_then(|(program, label)| program.columns_of(label));
     // An error of MariaDB is a text.
@@ -388,11 +378,9 @@ fn check_comparison(
         let (left, _, right) = split_comparison(part)?;
         let (program, label) = scenario.reply(left)?;
         let copes = program.allows(label, right) && right.parse::<u16>().is_ok();
-        copes.then(|| {
-            (
-                both!("`{left}` is a text where it was an error", "出错时 `{left}` 是文字"),
-                both!("in quotes: `{left} == '{right}'`", "加上引号：`{left} == '{right}'`"),
-            )
+        copes.then(|| Finding {
+            message: both!("`{left}` is a text where it was an error", "出错时 `{left}` 是文字"),
+            help: both!("in quotes: `{left} == '{right}'`", "加上引号：`{left} == '{right}'`"),
         })
     };
     let found = sql::row_doubt(source, scenario)
@@ -452,5 +440,5 @@ fn check_comparison(
                 .or_else(|| subject_doubt(source, subjects))
                 .filter(|_| scenario.loaded.lesson.kata.is_none())
         });
-    Mistake::if_doubted(at, found)
+    Mistake::if_found(at, found)
 }
