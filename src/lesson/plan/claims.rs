@@ -357,7 +357,7 @@ impl Vocabulary<'_> {
     /// Checks that the lab has servers that can answer a function.
     fn can_answer(&self, function: &str, about: Option<&str>, path: &Path) -> Result<(), Mistake> {
         let lab = self.roster.lab;
-        let only = |product| lab.parts().iter().all(|part| part.product() == product);
+        let only = |product| lab.is_only(product);
         let only_redis = only(Product::Redis);
         let locks_files = self.roster.actors.iter().any(|plan| plan.program.locks_files);
         let wrong = |message: Text, help: Text| Err(Mistake::new(path, message).help(help));

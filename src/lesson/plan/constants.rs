@@ -120,7 +120,7 @@ impl Constants {
             if ["${self}", "${client}", "${token}"].contains(&written.as_str()) {
                 return Some(written);
             }
-            self.text(word).filter(|(_, from)| from.is_disjoint(&self.changed)).map(|(text, _)| text)
+            self.settled(word)
         };
         commands::check_form(&words.iter().map(stays).collect::<Vec<_>>(), path)
     }
@@ -142,6 +142,11 @@ impl Constants {
         let (text, from) = self.text(template)?;
         self.relied_on.extend(from.into_iter().map(|name| (name, path.clone())));
         Some(text)
+    }
+
+    /// The text of a template of which the program changes nothing so far.
+    pub(crate) fn settled(&self, template: &Template) -> Option<String> {
+        self.text(template).filter(|(_, from)| self.stay(from)).map(|(text, _)| text)
     }
 
     /// Checks that the program changes none of the names that were used.

@@ -2,9 +2,9 @@
 
 use super::{
     super::{
-        doubts::{self, Held},
+        doubts::{self, Answer, Held},
         program::Instruction,
-        templates::{doubled_unit, foreign, template},
+        templates::{doubled_unit, foreign, only_expression, template},
     },
     Draft,
     replies::Own,
@@ -41,9 +41,20 @@ impl Draft<'_> {
 
     /// Whether a `let` assigns another value to this label's name.
     pub(super) fn is_set(&self, label: &str) -> bool {
-        let sets =
-            |instruction: &Instruction| matches!(instruction, Instruction::Set { name, .. } if name == label);
-        self.program.instructions.iter().any(sets)
+        self.values_of(label).next().is_some()
+    }
+
+    /// The expressions that every `let` so far assigns to a name.
+    pub(super) fn values_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.program.instructions.iter().filter_map(move |instruction| match instruction {
+            Instruction::Set { name: set, value } if set == name => Some(value.source()),
+            _ => None,
+        })
+    }
+
+    /// The kind of answer that a label stands for, unless a `let` assigns another value to its name.
+    pub(super) fn reply_of(&self, label: &str) -> Option<Answer> {
+        self.program.answer_of(label).filter(|_| !self.is_set(label))
     }
 
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
@@ -54,7 +65,7 @@ impl Draft<'_> {
         }
         let doubt = doubts::field_doubt(
             source,
-            |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
+            |label| self.reply_of(label),
             |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
         );
         let unnumbered = || doubts::unnumbered_doubt(source);
@@ -63,11 +74,7 @@ impl Draft<'_> {
                 self.program.items_of(label).filter(|_| !self.is_set(label))
             })
         };
-        let of_text = || {
-            doubts::arithmetic_doubt(source, |label| {
-                self.program.answer_of(label).filter(|_| !self.is_set(label))
-            })
-        };
+        let of_text = || doubts::arithmetic_doubt(source, |label| self.reply_of(label));
         let of_length = || {
             doubts::items::length_doubt(source, |label| {
                 self.program.length_of(label).filter(|_| !self.is_set(label))
@@ -113,10 +120,7 @@ impl Draft<'_> {
     /// Reports a variable that is compared with a value of another kind than every `let` gives it.
     pub(super) fn check_compared(&mut self) {
         let held = |name: &str| -> Option<Held> {
-            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-                Instruction::Set { name: set, value } if set == name => Some(value.source()),
-                _ => None,
-            });
+            let mut values = self.values_of(name);
             let kind = |name: &str| {
                 (!self.is_set(name)).then(|| self.kind_of(name, self.program.answer_of(name)))?
             };
@@ -134,17 +138,13 @@ impl Draft<'_> {
     /// Reports a duration that every `let` makes `true` or `false`.
     pub(super) fn check_durations(&mut self) {
         let is_flag = |name: &str| {
-            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-                Instruction::Set { name: set, value } if set == name => Some(value.source()),
-                _ => None,
-            });
+            let mut values = self.values_of(name);
             values.next().is_some_and(|value| matches!(value, "true" | "false"))
                 && values.all(|value| doubts::held(value, |_| None) == Some(Held::Flag))
         };
-        let name = |source: &str| Some(source.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned());
         let found = self.durations.iter().find_map(|(source, path)| {
-            let name = name(source).filter(|name| is_flag(name))?;
-            Some((name, path.clone()))
+            let name = only_expression(source).filter(|name| is_flag(name))?;
+            Some((name.to_owned(), path.clone()))
         });
         if let Some((name, path)) = found {
             self.report(path.mistake(finding!(
@@ -192,9 +192,9 @@ impl Draft<'_> {
         doubled_unit(source, self.compiler.params, path)?;
         self.durations.push((template.to_string(), path.clone()));
         self.doubt_duration(&template, path);
-        let name = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        let name = only_expression(source).unwrap_or_default();
         // A small number without a unit would be a few milliseconds, which the author hardly meant.
-        if let Some(Param::Number(few @ 1..=30)) = self.compiler.params.get(name.trim())
+        if let Some(Param::Number(few @ 1..=30)) = self.compiler.params.get(name)
             && !self.in_recipe
         {
             self.report(path.mistake(finding!(

@@ -7,6 +7,7 @@ use super::{
         names::WORDS,
         program::{Instruction, PlannedVerb},
         scripts,
+        templates::only_expression,
     },
     Draft,
     replies::Own,
@@ -114,8 +115,7 @@ impl Draft<'_> {
                 "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
             )));
         }
-        let known = self.constants.text(duration).filter(|(_, from)| self.constants.stay(from));
-        if let Some((text, _)) = known.filter(|_| !duration.is_literal())
+        if let Some(text) = self.constants.settled(duration).filter(|_| !duration.is_literal())
             && parse_millis(&text).is_err()
             && text.parse::<f64>().is_err()
         {
@@ -126,8 +126,7 @@ impl Draft<'_> {
                 "请写成 3s 或 200ms 这样"
             )));
         }
-        let label =
-            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let label = only_expression(&source).unwrap_or_default();
         if self.program.only_sends(label, "TTL") && !self.is_set(label) {
             self.report(path.mistake(finding!(
                 "`TTL` answers seconds, and a duration counts in milliseconds",

@@ -1,7 +1,7 @@
 //! Checks for operands of calls of ZooKeeper and etcd whose known values are of the wrong kind.
 
 use super::{
-    super::{PlannedCall, doubts::Answer, program::PlannedVerb},
+    super::{PlannedCall, doubts::Answer, program::PlannedVerb, templates::only_expression},
     Draft,
 };
 use crate::{
@@ -19,13 +19,12 @@ impl Draft<'_> {
     /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
     pub(super) fn doubt_milliseconds(&mut self, seconds: &Template, path: &Path) {
         let source = seconds.to_string();
-        let name =
-            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let name = only_expression(&source).unwrap_or_default();
         let given = self.extra.get(name).or_else(|| self.compiler.params.get(name));
         let Some(Param::Word(written)) = given else { return };
-        let known = self.constants.text(seconds).filter(|(_, from)| self.constants.stay(from));
+        let known = self.constants.settled(seconds);
         // A client's `with` may give another value.
-        let Some(millis @ 1000..) = known.and_then(|(known, _)| known.parse::<i64>().ok()) else { return };
+        let Some(millis @ 1000..) = known.and_then(|known| known.parse::<i64>().ok()) else { return };
         if parse_written(written).is_err() || written.parse::<i64>().is_ok() {
             return;
         }
@@ -69,7 +68,7 @@ impl Draft<'_> {
         }
         let object = sources.iter().find_map(|written| {
             let name = written.trim().to_owned();
-            match self.program.answer_of(&name).filter(|_| !self.is_set(&name))? {
+            match self.reply_of(&name)? {
                 Answer::Object(fields) => Some((name, fields)),
                 _ => None,
             }
@@ -111,10 +110,8 @@ impl Draft<'_> {
         }
         self.doubt_version(call, path);
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
-        let known = filled
-            .filter_map(|operand| self.constants.text(operand))
-            .filter(|(_, from)| self.constants.stay(from));
-        if let Some((text, _)) = known.into_iter().find(|(text, _)| !text.starts_with('/')) {
+        let mut known = filled.filter_map(|operand| self.constants.settled(operand));
+        if let Some(text) = known.find(|text| !text.starts_with('/')) {
             self.report(path.mistake(finding!(
                 "the path `{text}` must begin with `/`",
                 "路径 `{text}` 必须以 `/` 开头",
@@ -124,11 +121,10 @@ impl Draft<'_> {
         }
         for operand in call.operands("PATH") {
             let written = operand.to_string();
-            let of = |name: &str| self.program.answer_of(name).filter(|_| !self.is_set(name));
             let label = written
                 .match_indices("/${")
                 .filter_map(|(at, _)| written[at + 3..].split_once('}').map(|(name, _)| name.trim()))
-                .find(|name| matches!(of(name), Some(Answer::Path | Answer::Numbered)));
+                .find(|name| matches!(self.reply_of(name), Some(Answer::Path | Answer::Numbered)));
             if let Some(label) = label {
                 return self.report(path.mistake(finding!(
                     "what `{label}` answers is the whole path already",
@@ -150,10 +146,10 @@ impl Draft<'_> {
         }
         for kind in ["SECONDS", "REVISION", "LEASE", "VERSION"] {
             for operand in call.operands(kind).filter(|operand| !operand.is_literal()) {
-                let known = self.constants.text(operand).filter(|(_, from)| self.constants.stay(from));
+                let known = self.constants.settled(operand);
                 let is_name = ["${self}", "${client}", "${token}"].contains(&operand.to_string().as_str());
                 let named = is_name.then(|| "A".to_owned());
-                let known = known.map(|(text, _)| text).or(named).or_else(|| {
+                let known = known.or(named).or_else(|| {
                     // A template with letters outside its `${…}` cannot render to a number.
                     let written = operand.pattern();
                     written.contains(char::is_alphabetic).then(|| written.replace(ANY, "…"))
@@ -170,12 +166,8 @@ impl Draft<'_> {
             }
             for operand in call.operands(kind) {
                 let source = operand.to_string();
-                let name = source
-                    .strip_prefix("${")
-                    .and_then(|rest| rest.strip_suffix('}'))
-                    .unwrap_or_default()
-                    .trim();
-                let answer = self.program.answer_of(name).filter(|_| !self.is_set(name));
+                let name = only_expression(&source).unwrap_or_default();
+                let answer = self.reply_of(name);
                 if let Some(Answer::Object(fields)) = answer {
                     let field = fields.iter().find(|field| field.to_ascii_uppercase().contains(kind));
                     let help = field.map_or_else(
@@ -195,19 +187,11 @@ impl Draft<'_> {
     /// Reports a lease shorter than what etcd grants: 2 s on one server, 5 s on three, because an election takes as
     /// long.
     pub(super) fn doubt_grant(&mut self, call: &PlannedCall, path: &Path) {
-        let is_cluster = self
-            .compiler
-            .lab
-            .parts()
-            .iter()
-            .any(|part| part.product() == Product::Etcd && part.is_ensemble());
-        let seconds = call.operands("SECONDS").next();
-        let known = seconds
-            .and_then(|seconds| self.constants.text(seconds))
-            .filter(|(_, from)| self.constants.stay(from));
-        if let (false, Some(seconds @ ..2)) =
-            (is_cluster, known.as_ref().and_then(|(seconds, _)| seconds.parse::<i64>().ok()))
-        {
+        let mut parts = self.compiler.lab.parts().iter();
+        let is_cluster = parts.any(|part| part.product() == Product::Etcd && part.is_ensemble());
+        let seconds = call.operands("SECONDS").next().and_then(|seconds| self.constants.settled(seconds));
+        let seconds = seconds.and_then(|seconds| seconds.parse::<i64>().ok());
+        if let (false, Some(seconds @ ..2)) = (is_cluster, seconds) {
             return self.report(path.mistake(finding!(
                 "a lease of {seconds} s is too short: etcd grants 2 s or more",
                 "{seconds} 秒的租约太短：etcd 至少给 2 秒",
@@ -215,10 +199,7 @@ impl Draft<'_> {
                 "请写 `grant 5`"
             )));
         }
-        let seconds = known.map(|(seconds, _)| seconds);
-        if let (true, Some(seconds @ 0..5)) =
-            (is_cluster, seconds.and_then(|seconds| seconds.parse::<i64>().ok()))
-        {
+        if let (true, Some(seconds @ 0..5)) = (is_cluster, seconds) {
             self.report(path.mistake(finding!(
                 "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
                 "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒",

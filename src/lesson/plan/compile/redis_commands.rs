@@ -4,6 +4,7 @@ use super::{
     super::{
         doubts::Answer,
         program::{Instruction, PlannedVerb},
+        templates::only_expression,
     },
     Draft,
 };
@@ -116,7 +117,7 @@ impl Draft<'_> {
         }
         let list = verb.templates().into_iter().find_map(|word| {
             let written = word.to_string();
-            let label = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
+            let label = only_expression(&written)?.to_owned();
             let answer = self.program.answer_of(&label);
             let is_list = matches!(answer, Some(Answer::Several | Answer::Texts)) && !self.is_set(&label);
             is_list.then_some(label)

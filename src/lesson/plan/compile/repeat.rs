@@ -15,6 +15,7 @@ use super::{
         order,
         program::{BUILTINS, Instruction},
         replacements::labels_of,
+        templates::only_expression,
     },
     Draft, empty_by,
 };
@@ -63,8 +64,7 @@ impl Draft<'_> {
         if let Some(name) = number {
             self.doubt_number(name, path);
             self.known.insert(name.to_owned());
-            let rounds = self.constants.text(&bound).filter(|(_, from)| self.constants.stay(from));
-            let rounds = rounds.and_then(|(text, _)| text.trim().parse().ok());
+            let rounds = self.constants.settled(&bound).and_then(|text| text.trim().parse().ok());
             if let Some(rounds) = rounds.filter(|rounds| times.is_some() && *rounds <= MOST_UNROLLED)
                 && !sets(steps, name)
                 && self.names_server(steps, name)
@@ -167,10 +167,7 @@ impl Draft<'_> {
     /// Reports a flag in a condition that nothing in the repetition sets, beside something that changes.
     fn doubt_constant_flag(&mut self, asked: &BTreeSet<String>, inside: Range<usize>, path: &Path) {
         let is_flag = |name: &&String| {
-            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-                Instruction::Set { name: set, value } if set == *name => Some(value.source()),
-                _ => None,
-            });
+            let mut values = self.values_of(name);
             values.next().is_some_and(|value| matches!(value, "true" | "false"))
                 && values.all(|value| matches!(value, "true" | "false"))
         };
@@ -268,8 +265,7 @@ impl Draft<'_> {
 
     /// Reports a repetition without rounds, or whose count is no number.
     fn doubt_count(&mut self, times: Option<&Count>, bound: &Template, path: &Path) {
-        if let Some((text, from)) = self.constants.text(bound)
-            && self.constants.stay(&from)
+        if let Some(text) = self.constants.settled(bound)
             && text.trim().parse::<u32>().is_err()
         {
             self.report(path.key("times").mistake(finding!(
@@ -280,8 +276,7 @@ impl Draft<'_> {
             )));
         }
         let source = bound.to_string();
-        let name =
-            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let name = only_expression(&source).unwrap_or_default();
         if let Some(Param::Word(word)) = self.compiler.params.get(name)
             && parse_millis(word).is_ok()
             && !self.in_recipe

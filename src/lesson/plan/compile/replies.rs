@@ -33,7 +33,7 @@ impl Draft<'_> {
                 Some(Instruction::Operate(operation)) => operation.answer(),
                 _ => None,
             },
-            (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
+            (label, _) => self.reply_of(label),
         }
     }
 

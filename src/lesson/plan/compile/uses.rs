@@ -8,6 +8,7 @@ use super::{
     super::{
         names::{self, Named},
         program::{BUILTINS, Instruction},
+        templates::only_expression,
     },
     Draft,
     names_in_use::NO_DURATIONS,
@@ -105,7 +106,7 @@ impl Draft<'_> {
             self.doubt_units(with, path);
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
-            if compiler.recipes.beside.contains(program) {
+            if compiler.recipes.local.contains(program) {
                 self.in_recipe = false;
                 self.steps(&recipe.steps, &Recipe::path(program))?;
             } else {
@@ -154,8 +155,8 @@ impl Draft<'_> {
                     "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
                 )));
             }
-            let given = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-            let given = self.extra.get(given.trim()).or_else(|| self.compiler.params.get(given.trim()));
+            let given = only_expression(source).unwrap_or_default();
+            let given = self.extra.get(given).or_else(|| self.compiler.params.get(given));
             let is_duration = matches!(given, Some(Param::Word(word)) if parse_millis(word).is_ok());
             if ["owner", "token", "key", "lock"].contains(&name.as_str()) && is_duration {
                 self.report(path.key("with").key(name).mistake(finding!(

@@ -58,10 +58,7 @@ impl Draft<'_> {
         if !source.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return None;
         }
-        let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Set { name, value } if name == source => Some(value.source()),
-            _ => None,
-        });
+        let mut values = self.values_of(source);
         let is_znode = |answer: &Answer| matches!(answer, Answer::Name | Answer::Path | Answer::Numbered);
         let Some(first) = values.next() else {
             let is_create = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Zookeeper);
@@ -79,12 +76,7 @@ impl Draft<'_> {
 
     /// Whether a `let` only gives a name the value of another one.
     pub(super) fn is_alias(&self, wanted: &str) -> bool {
-        self.program.instructions.iter().any(|instruction| match instruction {
-            Instruction::Set { name, value } if name == wanted => {
-                value.source().trim().chars().all(|c| c.is_alphanumeric() || c == '_')
-            }
-            _ => false,
-        })
+        self.values_of(wanted).any(|value| value.trim().chars().all(|c| c.is_alphanumeric() || c == '_'))
     }
 
     /// The path below which the znode of a name is, as the program asks for it: `/el/` of the children of `/el`.

@@ -13,6 +13,7 @@ use super::{
         commands,
         program::{PlannedVerb, TakePlan},
         scripts, setup,
+        templates::only_expression,
     },
     Draft,
 };
@@ -189,8 +190,8 @@ impl Draft<'_> {
             return;
         }
         let parameter = |arg: &str| {
-            let name = arg.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-            self.extra.get(name.trim()).or_else(|| self.compiler.params.get(name.trim()))
+            let name = only_expression(arg).unwrap_or_default();
+            self.extra.get(name).or_else(|| self.compiler.params.get(name))
         };
         let is_duration = |arg: &str| match parameter(arg) {
             Some(Param::Word(word)) => parse_millis(word).is_ok(),
@@ -267,8 +268,7 @@ impl Draft<'_> {
         for pair in words.windows(2) {
             let [option, value] = pair else { continue };
             let name = value.to_string();
-            let name =
-                name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+            let name = only_expression(&name).unwrap_or_default();
             // A value with a unit, such as `30ms`, is deliberate.
             let written = match self.compiler.params.get(name) {
                 Some(Param::Number(number)) => number.to_string(),
@@ -311,8 +311,7 @@ impl Draft<'_> {
             }
         };
         let file = self.template(file, path)?;
-        let known = self.constants.text(&file).filter(|(_, from)| self.constants.stay(from));
-        if let Some((name, _)) = known {
+        if let Some(name) = self.constants.settled(&file) {
             files::check(&name).map_err(|why| Mistake::new(path, why))?;
         }
         self.program.locks_files = true;

@@ -8,6 +8,7 @@ use super::{
         },
         PlannedCall, PlannedVerb, Scenario, TakePlan,
         program::Program,
+        templates::only_expression,
     },
     comparison::{Literal, literal},
 };
@@ -37,7 +38,7 @@ fn of_cause<'s>(
     scenario: &'s Scenario,
     taker: impl Fn(&str) -> Option<(&'s Program, String)>,
 ) -> Option<Finding> {
-    let only_zookeeper = scenario.lab().parts().iter().all(|part| part.product() == Product::Zookeeper);
+    let only_zookeeper = scenario.lab().is_only(Product::Zookeeper);
     if !only_zookeeper || scenario.is_open() {
         return None;
     }
@@ -177,7 +178,7 @@ fn whole_path(call: &PlannedCall) -> Option<String> {
 /// The path of a znode that is named by the reply to its creation, `${enter}`.
 fn created(program: &Program, path: &Template) -> Option<String> {
     let source = path.to_string();
-    let label = source.strip_prefix("${")?.strip_suffix('}')?.trim();
+    let label = only_expression(&source)?;
     let mut named = program.operations().filter(|operation| operation.label == label);
     let PlannedVerb::Call(call) = &named.next()?.verb else { return None };
     (call.name() == "create" && named.next().is_none()).then(|| whole_path(call))?

@@ -17,11 +17,9 @@ pub(super) fn never_owned(left: &str, name: &str, scenario: &Scenario) -> Option
     if scenario.is_open() {
         return None;
     }
-    let parts = scenario.lab();
-    let is_all = |product: Product| parts.parts().iter().all(|part| part.product() == product);
-    if is_all(Product::Etcd) {
+    if scenario.lab().is_only(Product::Etcd) {
         unleased(left, scenario)
-    } else if is_all(Product::Zookeeper) {
+    } else if scenario.lab().is_only(Product::Zookeeper) {
         persistent(left, name, scenario)
     } else {
         None

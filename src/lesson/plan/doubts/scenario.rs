@@ -212,7 +212,7 @@ pub(super) fn of_message(
 
 /// The messages that programs publish; `None` if others may come.
 fn published(scenario: &Scenario) -> Option<BTreeSet<String>> {
-    let only_redis = scenario.lab().parts().iter().all(|part| part.product() == Product::Redis);
+    let only_redis = scenario.lab().is_only(Product::Redis);
     // With `CONFIG SET` the server may publish what happens to keys.
     let configures = scenario.sends(|name| name == "CONFIG")
         || scenario
@@ -241,7 +241,7 @@ fn published(scenario: &Scenario) -> Option<BTreeSet<String>> {
 /// The doubt about an event that ZooKeeper never sends, in a lab whose servers are all ZooKeeper.
 pub(super) fn of_event(source: &str, lab: LabKind) -> Option<Finding> {
     let (left, _, right) = split_comparison(source)?;
-    let only_zookeeper = lab.parts().iter().all(|part| part.product() == Product::Zookeeper);
+    let only_zookeeper = lab.is_only(Product::Zookeeper);
     let Literal::Text(word) = literal(right)? else { return None };
     let asks =
         left.rsplit_once('.').is_some_and(|(_, field)| field == "what") && !left.contains([' ', '|', '(']);

@@ -52,7 +52,7 @@ const EXPIRES: &str = "
 
 /// The doubt about the time that a key has left to live, if no command gives it an expiry.
 pub(super) fn of_expiry(source: &str, scenario: &Scenario) -> Option<Finding> {
-    let is_redis = scenario.lab().parts().iter().any(|part| part.product() == Product::Redis);
+    let is_redis = scenario.lab().has(Product::Redis);
     let (left, key) = comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let is_left = matches!(operator, ">" | ">=" | "==") && number >= 0;
