@@ -11,7 +11,7 @@ use super::{
         model::Params,
     },
     commands,
-    doubts::Kind,
+    lints::Kind,
     program::BUILTINS,
 };
 

@@ -185,7 +185,7 @@ pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
     })
 }
 
-/// The doubt about keys or arguments that a script is given and never reads.
+/// The finding about keys or arguments that a script is given and never reads.
 pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usize)) -> Option<Finding> {
     // An index that is no number may read all of them, and a script that reads no keys may get them for a cluster's
     // sake.

@@ -557,8 +557,8 @@ pub(crate) fn check_prefixes(scenarios: &[Scenario]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The doubt about an expression that expects another type of a key: `value('members').list`.
-pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<Finding> {
+/// The finding about an expression that expects another type of a key: `value('members').list`.
+pub(crate) fn lint(source: &str, scenario: &Scenario) -> Option<Finding> {
     let asked = Mentions::of(source).keys_of("value");
     if asked.is_empty() {
         return None;

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        doubts::Answer,
+        lints::Answer,
         program::{Instruction, PlannedVerb},
     },
     Draft,
@@ -94,8 +94,8 @@ impl Draft<'_> {
         self.report(path.mistake(Finding { message, help }));
     }
 
-    /// The doubt about a test for nil on the reply of a command that always answers.
-    pub(super) fn nil_doubt(&self, source: &str, own: Option<Own<'_>>) -> Option<Finding> {
+    /// The finding about a test for nil on the reply of a command that always answers.
+    pub(super) fn nil_lint(&self, source: &str, own: Option<Own<'_>>) -> Option<Finding> {
         let parts = joined(source);
         // Beside another condition a superfluous one does no harm.
         let is_whole = parts.len() == 1;
@@ -107,7 +107,7 @@ impl Draft<'_> {
             let mut named = operations.filter(|operation| label == "reply" || operation.label == label);
             let is_told = |code: &String| self.compiler.reads_lost && code == "Lost";
             if let Some(own) = own.filter(|own| own.is_meant(label)) {
-                return Answer::nil_doubt(own.verb, label).filter(|_| own.allow.iter().all(is_told));
+                return Answer::nil_lint(own.verb, label).filter(|_| own.allow.iter().all(is_told));
             }
             if let Some((take, field)) = label.rsplit_once('.')
                 && self.program.answer_of(take).is_some_and(Answer::is_notification)
@@ -130,12 +130,12 @@ impl Draft<'_> {
                 _ => false,
             };
             let is_doubtful = alone && !self.is_set(label) && (is_whole || !is_call);
-            Answer::nil_doubt(&operation.verb, label).filter(|_| is_doubtful)
+            Answer::nil_lint(&operation.verb, label).filter(|_| is_doubtful)
         })
     }
 
-    /// The doubt about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`.
-    pub(super) fn lost_doubt(&self, source: &str) -> Option<Finding> {
+    /// The finding about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`.
+    pub(super) fn lost_lint(&self, source: &str) -> Option<Finding> {
         if self.compiler.reads_lost {
             return None;
         }

@@ -23,7 +23,7 @@ use std::{
 
 use indexmap::IndexMap;
 
-pub(crate) use redis_commands::slots_doubt;
+pub(crate) use redis_commands::slots_lint;
 
 use super::{
     super::{
@@ -35,7 +35,7 @@ use super::{
         step::{Operation, Step},
     },
     constants::{Constants, values},
-    doubts::required,
+    lints::required,
     names::{self, Named},
     program::{BUILTINS, Instruction, Program},
     releases,
@@ -233,7 +233,7 @@ impl Draft<'_> {
     }
 
     fn report(&mut self, mistake: Mistake) {
-        self.program.doubts.push(mistake);
+        self.program.findings.push(mistake);
     }
 
     fn push(&mut self, instruction: Instruction) {
@@ -282,8 +282,8 @@ impl Draft<'_> {
             Step::Let { values } => {
                 for (name, source) in values {
                     names::check(name, Named::Value, &path.key("let").key(name))?;
-                    self.doubt_quoted(source, &path.key("let").key(name));
-                    self.doubt_comparison(source, None, &path.key("let").key(name));
+                    self.lint_quoted(source, &path.key("let").key(name));
+                    self.lint_comparison(source, None, &path.key("let").key(name));
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.none_here.remove(name);
                     self.known.insert(name.clone());
@@ -294,7 +294,7 @@ impl Draft<'_> {
                 Ok(())
             }
             Step::If { condition, then, otherwise } => {
-                self.doubt_comparison(condition, None, &path.key("if"));
+                self.lint_comparison(condition, None, &path.key("if"));
                 let empty = empty_by(condition);
                 let condition = self.expr(condition, &path.key("if"))?;
                 if condition.names().is_empty() && !self.in_recipe {

@@ -58,7 +58,7 @@ impl Draft<'_> {
 
     /// Reports an operation that sends its own reply before it has one. In a repetition that is the reply of the round
     /// before. `is_new`: nothing has had the name of the operation until here.
-    pub(super) fn doubt_own_reply(&mut self, label: &str, is_new: bool, verb: &PlannedVerb, path: &Path) {
+    pub(super) fn lint_own_reply(&mut self, label: &str, is_new: bool, verb: &PlannedVerb, path: &Path) {
         let count = |is_it: fn(&Instruction) -> bool| {
             self.program.instructions.iter().filter(|instruction| is_it(instruction)).count()
         };
@@ -76,7 +76,7 @@ impl Draft<'_> {
     }
 
     /// Reports the name of a value as plain text where its value is probably meant.
-    pub(super) fn doubt_plain(&mut self, name: &str, path: &Path) {
+    pub(super) fn lint_plain(&mut self, name: &str, path: &Path) {
         if !self.in_recipe
             && (["token", "self", "client"].contains(&name) || self.compiler.params.contains_key(name))
         {
@@ -90,7 +90,7 @@ impl Draft<'_> {
     }
 
     /// Reports a filter on the name of a reply in quotes: `'enter'|replace('/locks/', '')`.
-    pub(super) fn doubt_quoted(&mut self, source: &str, path: &Path) {
+    pub(super) fn lint_quoted(&mut self, source: &str, path: &Path) {
         let Some((quoted, filters)) = source.split_once('|') else { return };
         let quoted = quoted.trim();
         let name = quoted.trim_matches(['\'', '"']);
@@ -105,7 +105,7 @@ impl Draft<'_> {
     }
 
     /// Reports a duration whose value is no duration, or that comes from `TTL`, which answers in seconds.
-    pub(super) fn doubt_duration(&mut self, duration: &Template, path: &Path) {
+    pub(super) fn lint_duration(&mut self, duration: &Template, path: &Path) {
         let source = duration.to_string();
         if NO_DURATIONS.contains(&source.as_str()) {
             return self.report(path.mistake(finding!(
@@ -137,8 +137,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Doubts an expression with a keyword that is also the label of an operation: the keyword never means its reply.
-    pub(super) fn doubt_words(&mut self, source: &str, path: &Path) {
+    /// Reports an expression with a keyword that is also the label of an operation: the keyword never means its reply.
+    pub(super) fn lint_words(&mut self, source: &str, path: &Path) {
         let named = WORDS.into_iter().filter(|word| self.program.labels.contains(*word));
         let Some(word) = named.into_iter().find(|word| Mentions::of(source).names(word)) else { return };
         self.report(path.mistake(finding!(
@@ -152,7 +152,7 @@ impl Draft<'_> {
     /// Reports an `until` whose names no try can change.
     /// Reports an `until` that is the wrong way round: one that goes on only when somebody else has the lock. Notes one
     /// that goes on only without an answer, of which nothing can be used then.
-    pub(super) fn doubt_inverted(&mut self, own: Own<'_>, source: &str, path: &Path) {
+    pub(super) fn lint_inverted(&mut self, own: Own<'_>, source: &str, path: &Path) {
         let Some((name, test)) = source.trim().split_once(' ').filter(|(name, _)| own.is_meant(name)) else {
             return;
         };
@@ -187,7 +187,7 @@ impl Draft<'_> {
 
     /// Reports the use of an answer that is `none`, because its operation was tried until there was none.
     /// Reports the use of a name that is `none`, because the condition around says so.
-    pub(super) fn doubt_none(&mut self, source: &str, path: &Path) {
+    pub(super) fn lint_none(&mut self, source: &str, path: &Path) {
         let uses = |name: &&String| {
             source.trim().strip_prefix(name.as_str()).is_some_and(|rest| {
                 rest.is_empty()
@@ -204,7 +204,7 @@ impl Draft<'_> {
         )));
     }
 
-    pub(super) fn doubt_emptied(&mut self, names: &BTreeSet<String>, path: &Path) {
+    pub(super) fn lint_emptied(&mut self, names: &BTreeSet<String>, path: &Path) {
         let is_one =
             |label: &String| self.program.operations().filter(|one| one.label == **label).count() == 1;
         let empty = |name: &&String| self.emptied.contains(*name) && !self.is_set(name) && is_one(name);
@@ -217,7 +217,7 @@ impl Draft<'_> {
         )));
     }
 
-    pub(super) fn doubt_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
+    pub(super) fn lint_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
         let names = until.map(Expr::names).unwrap_or_default();
         let changes =
             |name: &String| name == label || ["reply", "error", "now", "token"].contains(&name.as_str());

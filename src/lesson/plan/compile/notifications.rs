@@ -30,15 +30,15 @@ impl Draft<'_> {
                 )));
             }
             if zookeeper && !redis {
-                self.doubt_other_watch(from, path);
-                self.doubt_other_name(from, path);
+                self.lint_other_watch(from, path);
+                self.lint_other_name(from, path);
             }
             if zookeeper
                 && !redis
                 && self.listens_to.is_empty()
                 && let Some(about) = from.iter().find(|about| !about.is_literal())
             {
-                return self.doubt_no_watch(&about.to_string(), path);
+                return self.lint_no_watch(&about.to_string(), path);
             }
             for about in from.iter().filter(|about| about.is_literal()).map(ToString::to_string) {
                 let hears = self.listens_to.iter().any(|channel| {
@@ -56,7 +56,7 @@ impl Draft<'_> {
                     )));
                 }
                 if zookeeper {
-                    return self.doubt_no_watch(&about, path);
+                    return self.lint_no_watch(&about, path);
                 }
                 let channels: Vec<&str> = self
                     .listens_to
@@ -98,7 +98,7 @@ impl Draft<'_> {
     }
 
     /// Reports a `take` for a znode on which the program leaves no watch.
-    fn doubt_other_watch(&mut self, from: &[Template], path: &Path) {
+    fn lint_other_watch(&mut self, from: &[Template], path: &Path) {
         let is_told = |about: &String| {
             ["any", "session"].contains(&about.as_str())
                 || self
@@ -125,7 +125,7 @@ impl Draft<'_> {
     }
 
     /// Reports a `take` for the znode of one variable, where the only watch is on that of another.
-    fn doubt_other_name(&mut self, from: &[Template], path: &Path) {
+    fn lint_other_name(&mut self, from: &[Template], path: &Path) {
         let [about] = from else { return };
         let one = |template: &Template| {
             let [name] = &template.names().into_iter().collect::<Vec<_>>()[..] else { return None };
@@ -145,7 +145,7 @@ impl Draft<'_> {
         )));
     }
 
-    fn doubt_no_watch(&mut self, about: &str, path: &Path) {
+    fn lint_no_watch(&mut self, about: &str, path: &Path) {
         self.report(path.mistake(Finding {
             message: both!(
                 "this program leaves no watch, so nothing is ever told",

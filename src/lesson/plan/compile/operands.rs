@@ -1,7 +1,7 @@
 //! Checks for operands of calls of ZooKeeper and etcd whose known values are of the wrong kind.
 
 use super::{
-    super::{PlannedCall, doubts::Answer, program::PlannedVerb, templates::only_expression},
+    super::{PlannedCall, lints::Answer, program::PlannedVerb, templates::only_expression},
     Draft,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 impl Draft<'_> {
     /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
-    pub(super) fn doubt_milliseconds(&mut self, seconds: &Template, path: &Path) {
+    pub(super) fn lint_milliseconds(&mut self, seconds: &Template, path: &Path) {
         let source = seconds.to_string();
         let name = only_expression(&source).unwrap_or_default();
         let given = self.extra.get(name).or_else(|| self.compiler.params.get(name));
@@ -46,7 +46,7 @@ impl Draft<'_> {
     }
 
     /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.
-    fn doubt_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
+    fn lint_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
         let named = ["PATH", "KEY", "REVISION", "TEXT", "DATA", "VALUE"]
             .into_iter()
             .flat_map(|kind| call.operands(kind));
@@ -87,7 +87,7 @@ impl Draft<'_> {
     }
 
     /// Reports a version that is written as the data of a znode.
-    fn doubt_version(&mut self, call: &PlannedCall, path: &Path) {
+    fn lint_version(&mut self, call: &PlannedCall, path: &Path) {
         if let (Some(data), Some(version)) = (call.operands("DATA").next(), call.operands("VERSION").next())
             && data.to_string().ends_with(".version}")
             && !version.is_literal()
@@ -104,11 +104,11 @@ impl Draft<'_> {
 
     /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
     /// belongs.
-    pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
-        if self.doubt_object(call, path) {
+    pub(super) fn lint_operands(&mut self, call: &PlannedCall, path: &Path) {
+        if self.lint_object(call, path) {
             return;
         }
-        self.doubt_version(call, path);
+        self.lint_version(call, path);
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
         let mut known = filled.filter_map(|operand| self.constants.settled(operand));
         if let Some(text) = known.find(|text| !text.starts_with('/')) {
@@ -186,7 +186,7 @@ impl Draft<'_> {
 
     /// Reports a lease shorter than what etcd grants: 2 s on one server, 5 s on three, because an election takes as
     /// long.
-    pub(super) fn doubt_grant(&mut self, call: &PlannedCall, path: &Path) {
+    pub(super) fn lint_grant(&mut self, call: &PlannedCall, path: &Path) {
         let mut parts = self.compiler.lab.parts().iter();
         let is_cluster = parts.any(|part| part.product() == Product::Etcd && part.is_ensemble());
         let seconds = call.operands("SECONDS").next().and_then(|seconds| self.constants.settled(seconds));

@@ -63,7 +63,7 @@ impl Draft<'_> {
         let is_new = self.known.insert(label.to_owned());
         self.constants.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
-        self.doubt_own_reply(label, is_new, &verb, &path);
+        self.lint_own_reply(label, is_new, &verb, &path);
         let named = operation.on.as_ref().filter(|_| !self.compiler.unused);
         let named = named.map(|on| self.server(on, &path.key("on"))).transpose()?;
         let allow = self.allowed(&operation.allow, &path.key("allow"))?;
@@ -86,9 +86,9 @@ impl Draft<'_> {
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         if let Some(source) = &operation.until {
             let own = Own { label, verb: &verb, allow: &allow };
-            self.doubt_comparison(source, Some(own), &path.key("until"));
-            self.doubt_until(label, until.as_ref(), &path.key("until"));
-            self.doubt_inverted(own, source, &path.key("until"));
+            self.lint_comparison(source, Some(own), &path.key("until"));
+            self.lint_until(label, until.as_ref(), &path.key("until"));
+            self.lint_inverted(own, source, &path.key("until"));
             let fails = matches!(&verb, PlannedVerb::Flock { call: Flock::Try, .. });
             if fails && !allow.iter().any(|code| code == "EWOULDBLOCK") {
                 self.report(path.key("flock").mistake(finding!("`flock -n` fails where somebody has locked the file, and the run ends before `until` is asked", "文件被锁时 `flock -n` 会失败，还没判断 `until` 运行就结束了", "let it `allow: [EWOULDBLOCK]`", "请写上 `allow: [EWOULDBLOCK]`")));
@@ -103,8 +103,8 @@ impl Draft<'_> {
             );
             return Err(Mistake::new(&path.key("every"), message).help(help));
         }
-        self.doubt_slots(&verb, &allow, &path);
-        self.doubt_list(&verb, &path);
+        self.lint_slots(&verb, &allow, &path);
+        self.lint_list(&verb, &path);
         let queued = self.queues(&verb, &path);
         self.none_here.remove(label);
         self.program.labels.insert(label.to_owned());

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        doubts::Answer,
+        lints::Answer,
         program::{Instruction, PlannedVerb},
         templates::only_expression,
     },
@@ -20,7 +20,7 @@ use crate::{
 impl Draft<'_> {
     /// Reports `SET lock NX PX 3000`, where an option takes the place of the value, and `SET lock token NX`, where the
     /// value is a bare name.
-    pub(super) fn doubt_value(&mut self, words: &[Template], path: &Path) {
+    pub(super) fn lint_value(&mut self, words: &[Template], path: &Path) {
         let value = words[2].pattern();
         if ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&value.as_str()) {
             self.report(path.mistake(finding!(
@@ -42,11 +42,11 @@ impl Draft<'_> {
                 "请写 `SET {value} {key} …`"
             )));
         }
-        self.doubt_plain(&words[2].to_string(), path);
+        self.lint_plain(&words[2].to_string(), path);
     }
 
     /// Reports `WAIT` with more replicas than there are, probably because its two arguments are swapped.
-    pub(super) fn doubt_wait(&mut self, replicas: &Template, path: &Path) {
+    pub(super) fn lint_wait(&mut self, replicas: &Template, path: &Path) {
         let servers = self.compiler.lab.servers().len();
         let Ok(replicas) = replicas.pattern().parse::<usize>() else { return };
         if replicas > servers && !self.compiler.unused {
@@ -60,11 +60,11 @@ impl Draft<'_> {
     }
 
     /// Reports a command whose keys are on different nodes of a cluster, because the cluster refuses it.
-    pub(super) fn doubt_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
+    pub(super) fn lint_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
         if self.compiler.lab.is_cluster()
             && !self.in_recipe
             && !allow.iter().any(|code| code == "CROSSSLOT")
-            && let Some(finding) = slots_doubt(verb)
+            && let Some(finding) = slots_lint(verb)
         {
             self.report(path.mistake(finding));
         }
@@ -111,7 +111,7 @@ impl Draft<'_> {
     }
 
     /// Reports a list that is passed as one word of a command.
-    pub(super) fn doubt_list(&mut self, verb: &PlannedVerb, path: &Path) {
+    pub(super) fn lint_list(&mut self, verb: &PlannedVerb, path: &Path) {
         if !matches!(verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. }) {
             return;
         }
@@ -165,8 +165,8 @@ impl Draft<'_> {
     }
 }
 
-/// The doubt about a command whose keys are in different slots of a cluster.
-pub(crate) fn slots_doubt(verb: &PlannedVerb) -> Option<Finding> {
+/// The finding about a command whose keys are in different slots of a cluster.
+pub(crate) fn slots_lint(verb: &PlannedVerb) -> Option<Finding> {
     let keys: Vec<String> = match verb {
         PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
         PlannedVerb::Redis(words) => {

@@ -48,7 +48,7 @@ impl Draft<'_> {
                 "请写整数（例如 3），或者写成 `${{…}}` 里的表达式：`${{{bound}}}`"
             )));
         }
-        self.doubt_count(times, &bound, path);
+        self.lint_count(times, &bound, path);
         if times.is_none() && at_most == 0 {
             self.report(path.key("at_most").mistake(finding!(
                 "these steps are made 0 times",
@@ -62,7 +62,7 @@ impl Draft<'_> {
         }
         let condition = condition.map(|source| self.expr(source, &path.key("while"))).transpose()?;
         if let Some(name) = number {
-            self.doubt_number(name, path);
+            self.lint_number(name, path);
             self.known.insert(name.to_owned());
             let rounds = self.constants.settled(&bound).and_then(|text| text.trim().parse().ok());
             if let Some(rounds) = rounds.filter(|rounds| times.is_some() && *rounds <= MOST_UNROLLED)
@@ -94,7 +94,7 @@ impl Draft<'_> {
         if let Some(name) = number {
             self.number(name, &format!("{name} + 1"), path)?;
         }
-        self.doubt_first_round(condition.as_ref(), next - 1, &path.key("while"));
+        self.lint_first_round(condition.as_ref(), next - 1, &path.key("while"));
         let outside = self.none_here.clone();
         self.none_here.extend(condition.iter().flat_map(|expr| empty_by(expr.source())));
         self.steps(steps, &path.key("repeat"))?;
@@ -102,12 +102,12 @@ impl Draft<'_> {
         self.push(Instruction::Jump { to: next });
         // Before a round, the last reply may be one of the round before.
         if let Some(expr) = condition.as_ref().filter(|expr| !expr.names().contains("reply")) {
-            self.doubt_comparison(expr.source(), None, &path.key("while"));
+            self.lint_comparison(expr.source(), None, &path.key("while"));
         }
         let exit = self.here();
         if let Some(expr) = &condition {
-            self.doubt_constant_flag(&expr.names(), next + 1..exit, &path.key("while"));
-            self.doubt_same_again(next + 1..exit);
+            self.lint_constant_flag(&expr.names(), next + 1..exit, &path.key("while"));
+            self.lint_same_again(next + 1..exit);
         }
         let asked = condition.as_ref().map(Expr::names);
         self.program.instructions[next] = Instruction::RepeatNext { condition, exit };
@@ -165,7 +165,7 @@ impl Draft<'_> {
     }
 
     /// Reports a flag in a condition that nothing in the repetition sets, beside something that changes.
-    fn doubt_constant_flag(&mut self, asked: &BTreeSet<String>, inside: Range<usize>, path: &Path) {
+    fn lint_constant_flag(&mut self, asked: &BTreeSet<String>, inside: Range<usize>, path: &Path) {
         let is_flag = |name: &&String| {
             let mut values = self.values_of(name);
             values.next().is_some_and(|value| matches!(value, "true" | "false"))
@@ -188,7 +188,7 @@ impl Draft<'_> {
     }
 
     /// Reports a condition that is false before the first round, by the values that are set right before it.
-    fn doubt_first_round(&mut self, condition: Option<&Expr>, begin: usize, path: &Path) {
+    fn lint_first_round(&mut self, condition: Option<&Expr>, begin: usize, path: &Path) {
         // A variable that is compared with a text of another kind has a check of its own.
         let Some(expr) = condition.filter(|expr| !self.in_recipe && !expr.source().contains(['\'', '"']))
         else {
@@ -264,7 +264,7 @@ impl Draft<'_> {
     }
 
     /// Reports a repetition without rounds, or whose count is no number.
-    fn doubt_count(&mut self, times: Option<&Count>, bound: &Template, path: &Path) {
+    fn lint_count(&mut self, times: Option<&Count>, bound: &Template, path: &Path) {
         if let Some(text) = self.constants.settled(bound)
             && text.trim().parse::<u32>().is_err()
         {
@@ -299,7 +299,7 @@ impl Draft<'_> {
     }
 
     /// Reports a round number whose name is one that every program already has.
-    fn doubt_number(&mut self, name: &str, path: &Path) {
+    fn lint_number(&mut self, name: &str, path: &Path) {
         if BUILTINS.contains(&name) {
             self.report(path.key("as").mistake(finding!(
                 "`{name}` is a name that every program has already",

@@ -8,7 +8,7 @@ use crate::lesson::{
 
 impl Draft<'_> {
     /// Reports a text value that is filled into an SQL statement without quotes.
-    pub(super) fn doubt_quotes(&mut self, call: &PlannedCall, path: &Path) {
+    pub(super) fn lint_quotes(&mut self, call: &PlannedCall, path: &Path) {
         let Some(statement) = call.operands("TEXT").next() else { return };
         let is_text = |name: &str| {
             ["self", "client", "token"].contains(&name)
@@ -46,7 +46,7 @@ impl Draft<'_> {
     }
 
     /// Reports a timeout of `GET_LOCK` that is no number of seconds: `${wait}s`, or a duration.
-    pub(super) fn doubt_get_lock(&mut self, call: &PlannedCall, path: &Path) {
+    pub(super) fn lint_get_lock(&mut self, call: &PlannedCall, path: &Path) {
         let Some(statement) = call.all_operands().next().map(Template::to_string) else { return };
         let upper = statement.to_ascii_uppercase();
         let asked = upper.match_indices("GET_LOCK(").find_map(|(at, _)| {
@@ -58,7 +58,7 @@ impl Draft<'_> {
         let Some((name, unit)) = asked else { return };
         if unit.trim().is_empty() {
             if let Ok(seconds) = Template::parse(&format!("${{{name}}}")) {
-                self.doubt_milliseconds(&seconds, path);
+                self.lint_milliseconds(&seconds, path);
             }
             return;
         }

@@ -103,7 +103,7 @@ impl Draft<'_> {
                     both!("the recipe `{program}` needs `{missing}`", "配方 `{program}` 还需要 `{missing}`");
                 return Err(Mistake::new(path, message).help(format!("with: {{ {missing}: … }}")));
             }
-            self.doubt_units(with, path);
+            self.lint_units(with, path);
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
             if compiler.recipes.local.contains(program) {
@@ -111,10 +111,10 @@ impl Draft<'_> {
                 self.steps(&recipe.steps, &Recipe::path(program))?;
             } else {
                 self.in_recipe = true;
-                let doubts = self.program.doubts.len();
+                let lints = self.program.findings.len();
                 self.steps(&recipe.steps, path).map_err(|mistake| at_given(mistake, with, path))?;
-                for doubt in &mut self.program.doubts[doubts..] {
-                    *doubt = at_given(doubt.clone(), with, path);
+                for lint in &mut self.program.findings[lints..] {
+                    *lint = at_given(lint.clone(), with, path);
                 }
             }
         } else {
@@ -137,8 +137,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Doubts durations of a recipe that have no unit.
-    fn doubt_units(&mut self, with: &IndexMap<String, String>, path: &Path) {
+    /// Reports durations of a recipe that have no unit.
+    fn lint_units(&mut self, with: &IndexMap<String, String>, path: &Path) {
         for (name, source) in with {
             if ["lease", "every", "retry", "drift", "work", "patience", "within"].contains(&name.as_str())
                     && !source.starts_with('-') // a negative duration means: no limit

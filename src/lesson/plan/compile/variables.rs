@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     super::{
         PlannedVerb,
-        doubts::{Answer, of_named},
+        lints::{Answer, of_named},
         program::{Instruction, TakePlan},
     },
     Draft,
@@ -105,7 +105,7 @@ impl Draft<'_> {
         let found = operations.into_iter().find_map(|(templates, path)| {
             templates.into_iter().find_map(|template| {
                 let written = template.to_string();
-                self.of_written(&written).map(|doubt| (path.clone(), doubt))
+                self.of_written(&written).map(|lint| (path.clone(), lint))
             })
         });
         if let Some((path, finding)) = found {
@@ -140,7 +140,7 @@ impl Draft<'_> {
     /// Reports a comparison of a znode's name with its path, and of either with what it never is.
     pub(super) fn check_compared_znodes(&mut self) {
         let found = self.compared.iter().find_map(|(source, path)| {
-            let doubt = comparisons(source).find_map(|(left, operator, right)| {
+            let lint = comparisons(source).find_map(|(left, operator, right)| {
                 let one = self.znode_of(left)?;
                 match self.znode_of(right) {
                     Some(other) if matches!(operator, "==" | "!=") => {
@@ -160,7 +160,7 @@ impl Draft<'_> {
                     None => of_named(left, one, operator, right),
                 }
             });
-            Some((path.clone(), doubt?))
+            Some((path.clone(), lint?))
         });
         if let Some((path, finding)) = found {
             self.report(path.mistake(finding));
@@ -189,7 +189,7 @@ impl Draft<'_> {
     }
 
     /// Reports a `let` of a repetition that computes what was computed before it, of values that no round changes.
-    pub(super) fn doubt_same_again(&mut self, inside: Range<usize>) {
+    pub(super) fn lint_same_again(&mut self, inside: Range<usize>) {
         if self.in_recipe {
             return;
         }

@@ -40,13 +40,13 @@ impl Draft<'_> {
                     self.watches.extend(call.operands("PATH").cloned());
                 }
                 if *product == Product::Mariadb {
-                    self.doubt_quotes(&call, &path);
-                    self.doubt_get_lock(&call, &path);
+                    self.lint_quotes(&call, &path);
+                    self.lint_get_lock(&call, &path);
                 }
-                self.doubt_grant(&call, &path);
-                self.doubt_operands(&call, &path);
+                self.lint_grant(&call, &path);
+                self.lint_operands(&call, &path);
                 for seconds in call.operands("SECONDS") {
-                    self.doubt_milliseconds(seconds, &path);
+                    self.lint_milliseconds(seconds, &path);
                 }
                 Ok(PlannedVerb::Call(call))
             }
@@ -134,9 +134,9 @@ impl Draft<'_> {
                 self.report(path.mistake(finding));
             }
             if compiler.scripts.contains_key(name)
-                && let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name))
+                && let Some(lint) = scripts::mistypes(source, &Path::root().key("scripts").key(name))
             {
-                self.report(doubt);
+                self.report(lint);
             }
         }
         if let Some((n, key)) = keys.iter().enumerate().find(|(_, key)| key.contains(", ")) {
@@ -145,7 +145,7 @@ impl Draft<'_> {
             self.report(path.key("keys").index(n).mistake(Finding { message, help: several }));
         }
         for (n, arg) in args.iter().enumerate() {
-            self.doubt_plain(arg, &path.key("args").index(n));
+            self.lint_plain(arg, &path.key("args").index(n));
             let is_name = ["${self}", "${client}", "${token}"].contains(&arg.as_str());
             if (is_name || !arg.contains("${") && arg.parse::<f64>().is_err())
                 && let Some(command) = scripts::reads_number(source, n + 1)
@@ -164,16 +164,16 @@ impl Draft<'_> {
                         ),
                     } }));
             }
-            self.doubt_argument((name, source), n, args, path);
+            self.lint_argument((name, source), n, args, path);
             if scripts::reads_seconds(source, n + 1) {
                 let seconds = self.template(arg, &path.key("args").index(n))?;
-                self.doubt_milliseconds(&seconds, &path.key("args").index(n));
+                self.lint_milliseconds(&seconds, &path.key("args").index(n));
             }
         }
-        if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
+        if let Some(lint) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
             && compiler.scripts.contains_key(name)
         {
-            self.report(doubt);
+            self.report(lint);
         }
         Ok(PlannedVerb::Script {
             name: name.to_owned(),
@@ -185,7 +185,7 @@ impl Draft<'_> {
 
     /// Reports an argument of a script that is a count where the script wants a duration, or a duration where it compares
     /// the value of a key.
-    fn doubt_argument(&mut self, (name, source): (&str, &str), n: usize, args: &[String], path: &Path) {
+    fn lint_argument(&mut self, (name, source): (&str, &str), n: usize, args: &[String], path: &Path) {
         if self.in_recipe {
             return;
         }
@@ -262,7 +262,7 @@ impl Draft<'_> {
             _ => {}
         }
         if name == "SET" && words.len() > 3 {
-            self.doubt_value(&words, path);
+            self.lint_value(&words, path);
         }
         // Reports a time to live of a few milliseconds, which is hardly meant.
         for pair in words.windows(2) {
@@ -287,10 +287,10 @@ impl Draft<'_> {
             }
         }
         for at in commands::seconds(&words) {
-            self.doubt_milliseconds(&words[at], path);
+            self.lint_milliseconds(&words[at], path);
         }
         if name == "WAIT" && words.len() > 1 {
-            self.doubt_wait(&words[1], path);
+            self.lint_wait(&words[1], path);
         }
         Ok(PlannedVerb::Redis(words))
     }

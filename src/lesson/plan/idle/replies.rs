@@ -11,7 +11,7 @@ use super::{
             has_word,
         },
         PlannedMove, PlannedOperation, PlannedVerb, Scenario,
-        doubts::{Literal, literal, required},
+        lints::{Literal, literal, required},
         order::Positions,
     },
     State,

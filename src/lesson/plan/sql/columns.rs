@@ -11,7 +11,7 @@ use super::{
     definitions::column_kind,
     details,
     replies::of_compared,
-    rows::row_doubt as missing_row,
+    rows::row_lint as missing_row,
     scopes,
     statement::{FILLED, last_of, read, targets},
     tables,
@@ -177,8 +177,8 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
     Some(Finding { message, help: both!("give a value for each column", "每一列都要给一个值") })
 }
 
-/// The doubt about a row or column that no table has: `value('good/1').stock`.
-pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Finding> {
+/// The finding about a row or column that no table has: `value('good/1').stock`.
+pub(crate) fn row_lint(source: &str, scenario: &Scenario) -> Option<Finding> {
     let lab = scenario.lab();
     if !lab.has(Product::Mariadb) {
         return None;
@@ -251,7 +251,7 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Finding> {
         .or_else(|| joined(source).into_iter().find_map(|part| of_type(part, scenario)))
 }
 
-/// The doubt about a numeric column compared with a text, or a text column with a number: `value('good/1').stock ==
+/// The finding about a numeric column compared with a text, or a text column with a number: `value('good/1').stock ==
 /// '1'`.
 fn of_type(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;

@@ -134,7 +134,7 @@ pub(super) fn of_arguments(call: &Function) -> Option<Finding> {
     })
 }
 
-/// Doubts a name in place of the number of `LIMIT`.
+/// Reports a name in place of the number of `LIMIT`.
 pub(super) fn of_limit(statement: &Statement, name: &str) -> Option<Finding> {
     let text = statement.to_string().to_ascii_uppercase();
     let limit = format!(" LIMIT {}", name.to_ascii_uppercase());
@@ -149,7 +149,7 @@ pub(super) fn of_limit(statement: &Statement, name: &str) -> Option<Finding> {
     })
 }
 
-/// Doubts a timeout of `GET_LOCK` that is not a number of seconds.
+/// Reports a timeout of `GET_LOCK` that is not a number of seconds.
 pub(super) fn of_timeout(call: &Function) -> Option<Finding> {
     let FunctionArguments::List(given) = &call.args else { return None };
     let [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(timeout)))] = &given.args[..] else {

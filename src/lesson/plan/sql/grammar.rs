@@ -60,7 +60,7 @@ const RESERVED: &str = "
 
 /// Checks the syntax of every statement.
 pub(crate) fn check_grammar(scenario: &Scenario) -> Result<(), Mistake> {
-    tables::statements(scenario).iter().try_for_each(|(text, path)| Mistake::if_found(path, doubt(text)))
+    tables::statements(scenario).iter().try_for_each(|(text, path)| Mistake::if_found(path, lint(text)))
 }
 
 /// A reserved word that `CREATE TABLE` uses as the name of the table or of a column.
@@ -81,7 +81,7 @@ fn reserved(text: &str) -> Option<&str> {
 }
 
 /// What is wrong with a statement, with help.
-fn doubt(text: &str) -> Option<Finding> {
+fn lint(text: &str) -> Option<Finding> {
     let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
     let first = words.first().map_or("", String::as_str);
     let form = FORMS.iter().find(|(name, _)| *name == first).map(|(_, form)| *form);

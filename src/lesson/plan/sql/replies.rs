@@ -8,9 +8,9 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::{Scenario, doubts::unquoted},
+    super::{Scenario, lints::unquoted},
     definitions::{Kind, Table, defined},
-    rows::row_doubt,
+    rows::row_lint,
     statement::{FILLED, equals, last_of, read},
     tables,
 };
@@ -23,9 +23,9 @@ use crate::{
     text::{Text, both},
 };
 
-/// The doubt about the rows that a statement answers: an index beyond the one row that there can be, or a value of the
+/// The finding about the rows that a statement answers: an index beyond the one row that there can be, or a value of the
 /// wrong kind. `statement` returns the statement of a name such as `read` or `A.read`.
-pub(crate) fn reply_doubt(
+pub(crate) fn reply_lint(
     source: &str,
     statement: impl Fn(&str) -> Option<String>,
     scenario: &Scenario,
@@ -59,8 +59,8 @@ pub(crate) fn reply_doubt(
         // An expression may ask first whether there is a row.
         let is_sure = !["length", "defined", "default"].iter().any(|word| source.contains(word));
         let row = row.filter(|row| is_sure && !row.contains(FILLED));
-        if let Some(doubt) = row.and_then(|row| row_doubt(&row, scenario)) {
-            return Some(doubt);
+        if let Some(lint) = row.and_then(|row| row_lint(&row, scenario)) {
+            return Some(lint);
         }
         let whole = format!("{name}[{index}].{column}");
         let is_given = table.is_some_and(|table| {
@@ -82,8 +82,8 @@ pub(crate) fn reply_doubt(
     })
 }
 
-/// The doubt about more rows than a `SELECT` can answer or a statement can change, or about less than none changed.
-pub(crate) fn count_doubt(
+/// The finding about more rows than a `SELECT` can answer or a statement can change, or about less than none changed.
+pub(crate) fn count_lint(
     source: &str,
     statement: impl Fn(&str) -> Option<String>,
     scenario: &Scenario,
@@ -235,7 +235,7 @@ fn kind_of(select: &Select, column: &str, table: Option<&Table>) -> Option<Kind>
     }
 }
 
-/// The doubt about a number that is compared with a text, or a text with a number.
+/// The finding about a number that is compared with a text, or a text with a number.
 pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kind) -> Option<Finding> {
     let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
     match (kind, quoted) {

@@ -130,7 +130,7 @@ pub(crate) fn check_changed(scenario: &Scenario) -> Result<(), Mistake> {
                 equals(condition).into_iter().find(|(column, _)| *column == table.columns[primary].name);
             let is_name = |row: &str| !row.contains(FILLED) && row.parse::<i64>().is_err();
             let Some((_, row)) = row.filter(|(_, row)| is_name(row)) else { continue };
-            Mistake::if_found(&path.key("sql"), row_doubt(&format!("{name}/{row}"), scenario))?;
+            Mistake::if_found(&path.key("sql"), row_lint(&format!("{name}/{row}"), scenario))?;
         }
     }
     Ok(())
@@ -193,8 +193,8 @@ fn made(sent: &[Sent], name: &str, table: &Table) -> Option<(BTreeSet<String>, b
     Some((keys, numbered))
 }
 
-/// The doubt about a row, given by its table and primary key, that no statement inserts.
-pub(crate) fn row_doubt(key: &str, scenario: &Scenario) -> Option<Finding> {
+/// The finding about a row, given by its table and primary key, that no statement inserts.
+pub(crate) fn row_lint(key: &str, scenario: &Scenario) -> Option<Finding> {
     let (name, row) = key.split_once('/')?;
     let sent = tables::sent(scenario);
     let table = defined(&sent).remove(&name.to_ascii_lowercase())??;
@@ -415,7 +415,7 @@ fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Optio
     }
 }
 
-/// The doubt about a numeric column that is compared with a text that is no number.
+/// The finding about a numeric column that is compared with a text that is no number.
 fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) -> Option<Finding> {
     let is_figures = |name: &str| {
         let mut columns = known

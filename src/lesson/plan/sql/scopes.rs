@@ -50,7 +50,7 @@ impl Visitor for Relations {
     }
 }
 
-/// Doubts a table of a statement with `WITH` that neither this nor any other statement creates.
+/// Reports a table of a statement with `WITH` that neither this nor any other statement creates.
 pub(crate) fn unknown_table(text: &str, is_created: impl Fn(&str) -> bool) -> Option<String> {
     if !tables::words(text).any(|word| word.eq_ignore_ascii_case("WITH")) {
         return None;
@@ -72,7 +72,7 @@ pub(crate) fn unknown_table(text: &str, is_created: impl Fn(&str) -> bool) -> Op
     named.into_iter().find(|name| !is_known(name))
 }
 
-/// Doubts a name of a query that consists of one `SELECT`.
+/// Reports a name of a query that consists of one `SELECT`.
 pub(super) fn of_query(statement: &Statement, known: &Columns) -> Option<Finding> {
     let Statement::Query(query) = statement else { return None };
     let SetExpr::Select(select) = &*query.body else { return None };
@@ -124,7 +124,7 @@ fn aliases(select: &Select) -> BTreeSet<String> {
     named.collect()
 }
 
-/// Doubts an alias of a selected column in `WHERE`, where aliases are not in scope yet.
+/// Reports an alias of a selected column in `WHERE`, where aliases are not in scope yet.
 fn of_alias(
     select: &Select,
     aliases: &BTreeSet<String>,
@@ -151,7 +151,7 @@ fn of_alias(
     ))
 }
 
-/// Doubts an unqualified column that several tables of the query have.
+/// Reports an unqualified column that several tables of the query have.
 fn of_ambiguous(
     statement: &Statement,
     aliases: &BTreeSet<String>,
@@ -184,7 +184,7 @@ fn of_ambiguous(
     ))
 }
 
-/// Doubts a column of `ALTER TABLE` or `CREATE INDEX` that the table never has.
+/// Reports a column of `ALTER TABLE` or `CREATE INDEX` that the table never has.
 pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option<Finding> {
     let words: Vec<&str> = tables::words(text).map(|word| word.trim_matches('`')).collect();
     let capitals: Vec<String> = words.iter().map(|word| word.to_ascii_uppercase()).collect();

@@ -25,7 +25,7 @@ use crate::{
     text::both,
 };
 
-/// The doubt about a field of a key's value that does not exist: znodes and etcd keys hold a text.
+/// The finding about a field of a key's value that does not exist: znodes and etcd keys hold a text.
 pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Finding> {
     let of_redis = lab.has(Product::Redis);
     let kinds = ["hash", "list", "set", "sorted_set", "stream", "other"];
@@ -55,7 +55,7 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Finding> {
     None
 }
 
-/// The doubt about an owner that no client is.
+/// The finding about an owner that no client is.
 pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let asks = left.starts_with("owner(") && left.ends_with(')') && left.matches('(').count() == 1;
@@ -84,9 +84,9 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Finding> {
     if asks
         && operator == "=="
         && is_actor(name)
-        && let Some(doubt) = never_owned(left, name, scenario)
+        && let Some(lint) = never_owned(left, name, scenario)
     {
-        return Some(doubt);
+        return Some(lint);
     }
     (asks && !scenario.is_attached() && !is_actor(name)).then(|| {
         let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
@@ -98,7 +98,7 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Finding> {
     })
 }
 
-/// The doubt about `none` in quotes.
+/// The finding about `none` in quotes.
 fn nobody(left: &str) -> Finding {
     Finding {
         message: both!("`{left}` is never the text 'none'", "`{left}` 不会是文字 'none'"),
@@ -106,7 +106,7 @@ fn nobody(left: &str) -> Finding {
     }
 }
 
-/// The doubt about a role that servers of this product never have.
+/// The finding about a role that servers of this product never have.
 pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Finding> {
     let (left, _, right) = split_comparison(source)?;
     let mentions = Mentions::of(left);
@@ -138,7 +138,7 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Finding> {
     })
 }
 
-/// The doubt about a counter, which begins at 0 and only grows, that is compared with an impossible value.
+/// The finding about a counter, which begins at 0 and only grows, that is compared with an impossible value.
 pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     if !scenario.counters.contains(left) {
@@ -163,7 +163,7 @@ pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Finding> {
     }
 }
 
-/// The doubt about a client's name without quotes, which is an object with everything known of the client, and no text.
+/// The finding about a client's name without quotes, which is an object with everything known of the client, and no text.
 pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Finding> {
     let is_actor = |name: &str| scenario.actor_named(name).is_some();
     if let Some((left, operator, right)) = split_comparison(source)
@@ -185,7 +185,7 @@ pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Finding> {
     })
 }
 
-/// The doubt about a message that no command publishes, in a lab whose servers are all Redis. `is_take` tells whether a
+/// The finding about a message that no command publishes, in a lab whose servers are all Redis. `is_take` tells whether a
 /// name is that of a `take`.
 pub(super) fn of_message(
     source: &str,
@@ -238,7 +238,7 @@ fn published(scenario: &Scenario) -> Option<BTreeSet<String>> {
     Some(published)
 }
 
-/// The doubt about an event that ZooKeeper never sends, in a lab whose servers are all ZooKeeper.
+/// The finding about an event that ZooKeeper never sends, in a lab whose servers are all ZooKeeper.
 pub(super) fn of_event(source: &str, lab: LabKind) -> Option<Finding> {
     let (left, _, right) = split_comparison(source)?;
     let only_zookeeper = lab.is_only(Product::Zookeeper);

@@ -7,7 +7,7 @@ use crate::{
     text::both,
 };
 
-/// The doubt about a whole list of texts that is compared with a list of numbers, or about pairs of a member and its
+/// The finding about a whole list of texts that is compared with a list of numbers, or about pairs of a member and its
 /// score that are the other way round.
 pub(super) fn of_list(left: &str, operator: &str, right: &str) -> Option<Finding> {
     let (call, part) = left.rsplit_once(").")?;
@@ -43,7 +43,7 @@ pub(super) fn of_list(left: &str, operator: &str, right: &str) -> Option<Finding
     }
 }
 
-/// The doubt about an attribute that never has the value it is compared with.
+/// The finding about an attribute that never has the value it is compared with.
 pub(super) fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Option<Finding> {
     let plain = !left.contains([' ', '|', '(']);
     let says_yes_or_no = left.ends_with(".crashed") || left.ends_with(".finished");
@@ -112,7 +112,7 @@ pub(super) fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, righ
     }
 }
 
-/// The doubt about what a key holds that is compared with a number.
+/// The finding about what a key holds that is compared with a number.
 pub(super) fn of_content(left: &str, operator: &str, number: i64) -> Finding {
     finding!(
         "`{left}` is a text or `none`, never the number {number}",

@@ -12,7 +12,7 @@ use crate::{
     log::{Product, stands_for},
 };
 
-/// The doubt about the owner of something that belongs to nobody, or never to the client of this name.
+/// The finding about the owner of something that belongs to nobody, or never to the client of this name.
 pub(super) fn never_owned(left: &str, name: &str, scenario: &Scenario) -> Option<Finding> {
     if scenario.is_open() {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn never_owned(left: &str, name: &str, scenario: &Scenario) -> Option
     }
 }
 
-/// The doubt about the owner of a znode that no program creates as an ephemeral one.
+/// The finding about the owner of a znode that no program creates as an ephemeral one.
 fn persistent(left: &str, name: &str, scenario: &Scenario) -> Option<Finding> {
     let (path, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
     let mut creators = Vec::new();
@@ -72,7 +72,7 @@ fn persistent(left: &str, name: &str, scenario: &Scenario) -> Option<Finding> {
     })
 }
 
-/// The doubt about the owner of an etcd key that no command puts on a lease.
+/// The finding about the owner of an etcd key that no command puts on a lease.
 fn unleased(left: &str, scenario: &Scenario) -> Option<Finding> {
     let (key, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
     let is_leased = sent(scenario).any(|(verb, _)| match verb {

@@ -16,7 +16,7 @@ use crate::{
     log::{ANY, Product, product::redis::slot, stands_for},
 };
 
-/// The doubt about a key on a node of a cluster whose shard never has the key's slot.
+/// The finding about a key on a node of a cluster whose shard never has the key's slot.
 pub(super) fn of_shard(source: &str, scenario: &Scenario) -> Option<Finding> {
     let cluster = scenario.lab().cluster()?;
     joined(source).into_iter().find_map(|part| {
@@ -50,7 +50,7 @@ const EXPIRES: &str = "
     EX PX EXAT PXAT EXPIRE PEXPIRE EXPIREAT PEXPIREAT SETEX PSETEX GETEX RESTORE COPY RENAME RENAMENX EVAL EVALSHA FCALL
 ";
 
-/// The doubt about the time that a key has left to live, if no command gives it an expiry.
+/// The finding about the time that a key has left to live, if no command gives it an expiry.
 pub(super) fn of_expiry(source: &str, scenario: &Scenario) -> Option<Finding> {
     let is_redis = scenario.lab().has(Product::Redis);
     let (left, key) = comparisons(source).find_map(|(left, operator, right)| {

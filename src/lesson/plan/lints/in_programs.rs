@@ -39,8 +39,8 @@ pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The doubt about a program that compares a reply with an error code.
-pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Finding> {
+/// The finding about a program that compares a reply with an error code.
+pub(crate) fn error_lint(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         if left == "error" && matches!(literal(right)?, Literal::Number(_) | Literal::Flag) {
             let text = right.trim_matches(['\'', '"']);
@@ -72,8 +72,8 @@ pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bo
     })
 }
 
-/// The doubt about a comparison with the quoted name of a value that every program has: `look == 'token'`.
-pub(crate) fn name_doubt(source: &str) -> Option<Finding> {
+/// The finding about a comparison with the quoted name of a value that every program has: `look == 'token'`.
+pub(crate) fn name_lint(source: &str) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Text(name @ ("token" | "self" | "client")) = literal(right)? else { return None };
         Some(Finding {
@@ -83,8 +83,8 @@ pub(crate) fn name_doubt(source: &str) -> Option<Finding> {
     })
 }
 
-/// The doubt about a quoted text in place of a sequential znode: `names|before('mine')`.
-pub(crate) fn unnumbered_doubt(source: &str) -> Option<Finding> {
+/// The finding about a quoted text in place of a sequential znode: `names|before('mine')`.
+pub(crate) fn unnumbered_lint(source: &str) -> Option<Finding> {
     let (_, rest) = source.split_once("|before(")?;
     let Literal::Text(text) = literal(rest.split_once(')')?.0.trim())? else { return None };
     (!text.ends_with(|c: char| c.is_ascii_digit())).then(|| Finding {
@@ -93,8 +93,8 @@ pub(crate) fn unnumbered_doubt(source: &str) -> Option<Finding> {
     })
 }
 
-/// The doubt about arithmetic on a text: `read - 1`.
-pub(crate) fn arithmetic_doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Finding> {
+/// The finding about arithmetic on a text: `read - 1`.
+pub(crate) fn arithmetic_lint(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Finding> {
     let tokens = tokens(source).ok()?;
     (0..tokens.len()).find_map(|n| {
         let (Kind::Name, name) = tokens[n] else { return None };
@@ -122,7 +122,7 @@ pub(crate) fn arithmetic_doubt(source: &str, answer: impl Fn(&str) -> Option<Ans
     })
 }
 
-/// The doubt about an error code that a claim expects but no operation with this label allows: the run would have ended
+/// The finding about an error code that a claim expects but no operation with this label allows: the run would have ended
 /// with it.
 pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Finding> {
     let of_sql = program.statement_of(label).is_some();
@@ -140,9 +140,9 @@ pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Fi
     })
 }
 
-/// The doubt about a text parameter that is compared by size: `votes >= quorum`.
+/// The finding about a text parameter that is compared by size: `votes >= quorum`.
 /// Returns the parameter's name, too.
-pub(crate) fn size_doubt<'s>(source: &'s str, params: &Params) -> Option<(&'s str, Finding)> {
+pub(crate) fn size_lint<'s>(source: &'s str, params: &Params) -> Option<(&'s str, Finding)> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
         let is_size = matches!(operator, "<" | "<=" | ">" | ">=");

@@ -89,8 +89,8 @@ pub(crate) fn subjects_of(program: &Program, label: &str) -> Option<Vec<String>>
     Some(subjects).filter(|subjects| !subjects.is_empty())
 }
 
-/// The doubt about a number that a script never returns. `numbers` gives those that a name such as `A.take` may be.
-pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeSet<i64>>) -> Option<Finding> {
+/// The finding about a number that a script never returns. `numbers` gives those that a name such as `A.take` may be.
+pub(crate) fn number_lint(source: &str, numbers: impl Fn(&str) -> Option<BTreeSet<i64>>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let known = numbers(left)?;
@@ -109,8 +109,8 @@ pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeS
     })
 }
 
-/// The doubt about the subject of a notification that the `take` never takes. `subjects` gives those of a name.
-pub(crate) fn subject_doubt(source: &str, subjects: impl Fn(&str) -> Option<Vec<String>>) -> Option<Finding> {
+/// The finding about the subject of a notification that the `take` never takes. `subjects` gives those of a name.
+pub(crate) fn subject_lint(source: &str, subjects: impl Fn(&str) -> Option<Vec<String>>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Text(text) = literal(right)? else { return None };
         let known = subjects(left.strip_suffix(".about")?)?;
@@ -130,7 +130,7 @@ pub(crate) fn subject_doubt(source: &str, subjects: impl Fn(&str) -> Option<Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::{PlannedVerb, number_doubt, returned};
+    use super::{PlannedVerb, number_lint, returned};
 
     fn script(source: &str) -> PlannedVerb {
         PlannedVerb::Script { name: "s".to_owned(), source: source.into(), keys: vec![], args: vec![] }
@@ -163,7 +163,7 @@ mod tests {
             ("take < 1", false),
             ("n == 2", false),
         ] {
-            assert_eq!(number_doubt(source, numbers).is_some(), is_wrong, "{source}");
+            assert_eq!(number_lint(source, numbers).is_some(), is_wrong, "{source}");
         }
     }
 }

@@ -55,7 +55,7 @@ fn counts_up(program: &Program, label: &str, scenario: &Scenario) -> bool {
     }
 }
 
-/// The doubt about a comparison that no reply of `INCR` fulfils. `counted`: whether a name is such a reply.
+/// The finding about a comparison that no reply of `INCR` fulfils. `counted`: whether a name is such a reply.
 fn below_one(source: &str, counted: impl Fn(&str) -> bool) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
@@ -75,8 +75,8 @@ fn below_one(source: &str, counted: impl Fn(&str) -> bool) -> Option<Finding> {
     })
 }
 
-/// The doubt about such a comparison in a claim.
-pub(super) fn doubt(source: &str, scenario: &Scenario) -> Option<Finding> {
+/// The finding about such a comparison in a claim.
+pub(super) fn lint(source: &str, scenario: &Scenario) -> Option<Finding> {
     below_one(source, |name| {
         scenario.reply(name).is_some_and(|(program, label)| counts_up(program, label, scenario))
     })

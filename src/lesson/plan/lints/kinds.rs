@@ -91,13 +91,13 @@ impl Kind {
     }
 }
 
-/// The doubt about a comparison of two values of different kinds, or about the length of a number. `name` gives the kind
+/// The finding about a comparison of two values of different kinds, or about the length of a number. `name` gives the kind
 /// of a name such as `lease` or `A.look`.
-pub(crate) fn kind_doubt(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
-    length_doubt(source, &name).or_else(|| comparison_doubt(source, &name))
+pub(crate) fn kind_lint(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
+    length_lint(source, &name).or_else(|| comparison_lint(source, &name))
 }
 
-fn length_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
+fn length_lint(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
     let words = tokens(source).ok()?;
     let measured = words.windows(3).find_map(|words| match *words {
         [(Token::Name, word), (Token::Sign, "|"), (Token::Name, "length" | "count")] => {
@@ -116,7 +116,7 @@ fn length_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Fi
     })
 }
 
-fn comparison_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
+fn comparison_lint(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         // A reply may also be an error code, which is a text.
         let is_plain = |side: &str| side.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
@@ -165,8 +165,8 @@ fn comparison_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Optio
     })
 }
 
-/// The doubt about a test for nil on a count, which is always a number.
-pub(crate) fn count_doubt(source: &str, is_count: impl Fn(&str) -> bool) -> Option<Finding> {
+/// The finding about a test for nil on a count, which is always a number.
+pub(crate) fn count_lint(source: &str, is_count: impl Fn(&str) -> bool) -> Option<Finding> {
     // What did not happen has no time, so `at` may be `none`.
     let counts = |name: &str| name != "at" && COUNTING.contains(&name);
     joined(source).into_iter().find_map(|part| {
@@ -211,8 +211,8 @@ pub(crate) fn held(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<
     kind(source, &name).map(Held::Of)
 }
 
-/// The doubt about a variable that is compared with a literal of another kind than all its values.
-pub(crate) fn held_doubt(source: &str, variable: impl Fn(&str) -> Option<Held>) -> Option<Finding> {
+/// The finding about a variable that is compared with a literal of another kind than all its values.
+pub(crate) fn held_lint(source: &str, variable: impl Fn(&str) -> Option<Held>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let is = variable(left)?;
         let value = literal(right)?;
@@ -307,7 +307,7 @@ fn kind(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Kind> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, kind, kind_doubt};
+    use super::{Kind, kind, kind_lint};
 
     fn name(name: &str) -> Option<Kind> {
         match name {
@@ -356,7 +356,7 @@ mod tests {
             ("rows|length > A.number|length", true),
             ("rows|length > 'a'|length or x|lease|length", false),
         ] {
-            assert_eq!(kind_doubt(source, name).is_some(), is_wrong, "{source}");
+            assert_eq!(kind_lint(source, name).is_some(), is_wrong, "{source}");
         }
     }
 }

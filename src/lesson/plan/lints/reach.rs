@@ -54,7 +54,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     })
 }
 
-/// The doubt about fewer moves than the story makes.
+/// The finding about fewer moves than the story makes.
 fn of_least(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let name = left.strip_prefix("moves(")?.strip_suffix(')')?.trim_matches(['\'', '"']);
@@ -118,7 +118,7 @@ impl<'s> Servers<'s> {
 }
 
 fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path) -> Result<(), Mistake> {
-    let doubt = |part: &str| {
+    let lint = |part: &str| {
         of_most(part, scenario)
             .or_else(|| of_role(part, scenario, servers))
             .or_else(|| of_lost_key(part, scenario, servers))
@@ -127,11 +127,11 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_version(part, scenario))
     };
     let parts = joined(source);
-    let found: Vec<Option<Finding>> = parts.iter().map(|part| doubt(part)).collect();
+    let found: Vec<Option<Finding>> = parts.iter().map(|part| lint(part)).collect();
     // Beside another condition it may say that the move was made.
     let answered = of_answered(source, scenario).filter(|_| parts.len() == 1);
     Mistake::if_found(at, parts.iter().find_map(|part| of_nil(part, scenario)).or(answered))?;
-    // Of parts joined by `or`, all have to be doubtful.
+    // Of parts joined by `or`, all have to be reported.
     if source.contains(" or ") && found.iter().any(Option::is_none) {
         return Ok(());
     }
@@ -149,7 +149,7 @@ pub(super) fn figure(source: &str, scenario: &Scenario) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// The doubt about a count that no run can reach.
+/// The finding about a count that no run can reach.
 pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let number = figure(right, scenario)?;
@@ -232,7 +232,7 @@ fn may_delete(key: &str, scenario: &Scenario) -> bool {
     })
 }
 
-/// The doubt about a role: a dead server has none, and a replica whose master works stays a replica.
+/// The finding about a role: a dead server has none, and a replica whose master works stays a replica.
 fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let mentions = Mentions::of(left);
@@ -260,7 +260,7 @@ fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<F
     })
 }
 
-/// Doubts a key of a server that is dead, or that restarted empty.
+/// Reports a key of a server that is dead, or that restarted empty.
 fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Finding> {
     let lab = scenario.lab();
     let (asked, is_asked) = match split_comparison(source) {
@@ -300,7 +300,7 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
     })
 }
 
-/// The doubt about a claim that a reply is not nil, of a command that always answers.
+/// The finding about a claim that a reply is not nil, of a command that always answers.
 fn of_answered(source: &str, scenario: &Scenario) -> Option<Finding> {
     let name = source.strip_suffix(" is not none").or_else(|| source.strip_suffix(" != none"))?;
     let (program, label) = scenario.reply(name.trim())?;
@@ -308,17 +308,17 @@ fn of_answered(source: &str, scenario: &Scenario) -> Option<Finding> {
         "claim what it answers, or only that it was sent: `moves('{name}') == 1`",
         "请断言它回复了什么；只想断言它发送过，请写 `moves('{name}') == 1`"
     );
-    Some(Finding { help, ..program.nil_doubt(label, name)? })
+    Some(Finding { help, ..program.nil_lint(label, name)? })
 }
 
-/// The doubt about a reply that is nil, of a command that always answers.
+/// The finding about a reply that is nil, of a command that always answers.
 fn of_nil(source: &str, scenario: &Scenario) -> Option<Finding> {
     let name = source.strip_suffix(" is none").or_else(|| source.strip_suffix(" == none"))?;
     let (program, label) = scenario.reply(name.trim())?;
-    program.nil_doubt(label, name)
+    program.nil_lint(label, name)
 }
 
-/// The doubt about the version that a `set` answers: the data had version 0 before.
+/// The finding about the version that a `set` answers: the data had version 0 before.
 fn of_version(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let (program, label) = scenario.reply(left.strip_suffix(".version")?)?;
@@ -340,7 +340,7 @@ fn of_version(source: &str, scenario: &Scenario) -> Option<Finding> {
     })
 }
 
-/// The doubt about an error that would end the run.
+/// The finding about an error that would end the run.
 fn of_reply(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, "==", right) = split_comparison(source)? else { return None };
     let Literal::Text(code) = literal(right)? else { return None };
@@ -348,7 +348,7 @@ fn of_reply(source: &str, scenario: &Scenario) -> Option<Finding> {
     unallowed(program, label, code)
 }
 
-/// The doubt about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
+/// The finding about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
 fn of_crash(source: &str, scenario: &Scenario) -> Option<Finding> {
     let name = source.strip_suffix(".crashed")?;
     let plan = scenario.actor_named(name)?;

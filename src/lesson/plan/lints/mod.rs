@@ -1,4 +1,4 @@
-//! Doubts: comparisons that have the same result in every run, such as a text with a number, a count with a negative
+//! Lints: comparisons that have the same result in every run, such as a text with a number, a count with a negative
 //! number, or constants with each other. A run accepts them, but `check` refuses them, because they prove nothing.
 
 mod answer;
@@ -25,12 +25,12 @@ use self::{
     scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
-    answer::{Answer, field_doubt, of_named},
-    comparison::{Literal, doubt, literal, unquoted},
+    answer::{Answer, field_lint, of_named},
+    comparison::{Literal, lint, literal, unquoted},
     contradiction::required,
-    in_programs::{arithmetic_doubt, error_doubt, errors_asked, name_doubt, size_doubt, unnumbered_doubt},
-    kinds::{Held, Kind, count_doubt, held, held_doubt, kind_doubt},
-    returns::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
+    in_programs::{arithmetic_lint, error_lint, errors_asked, name_lint, size_lint, unnumbered_lint},
+    kinds::{Held, Kind, count_lint, held, held_lint, kind_lint},
+    returns::{number_lint, numbers_of, returned, subject_lint, subjects_of},
 };
 use super::{
     super::{
@@ -55,19 +55,19 @@ use crate::{
 
 /// Checks what claims, invariants and the story of a variant compare.
 pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
-    if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
-        return Err(doubt.clone());
+    if let Some(lint) = scenario.actors.iter().find_map(|plan| plan.program.findings.first()) {
+        return Err(lint.clone());
     }
     for plan in &scenario.actors {
         let statement = |label: &str| plan.program.statement_of(label);
         let is_take = |label: &str| plan.program.answer_of(label).is_some_and(Answer::is_notification);
-        let doubt = |source: &str| {
-            replies::reply_doubt(source, statement, scenario)
-                .or_else(|| replies::count_doubt(source, statement, scenario))
+        let lint = |source: &str| {
+            replies::reply_lint(source, statement, scenario)
+                .or_else(|| replies::count_lint(source, statement, scenario))
                 .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
-        asked.try_for_each(|(source, path)| Mistake::if_found(path, doubt(source)))?;
+        asked.try_for_each(|(source, path)| Mistake::if_found(path, lint(source)))?;
     }
     increments::check(scenario)?;
     check_story(scenario)?;
@@ -128,19 +128,19 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
                 })
             };
             let parts = if source.contains(" or ") { Vec::new() } else { joined(source) };
-            let doubt = parts.iter().filter(|part| is_literal(part)).find_map(|part| of_most(part, scenario));
+            let lint = parts.iter().filter(|part| is_literal(part)).find_map(|part| of_most(part, scenario));
             let at = at.index(n).key("never");
             match judged.iter_mut().find(|(known, _)| *known == at) {
-                Some((_, doubts)) => doubts.push(doubt),
-                None => judged.push((at, vec![doubt])),
+                Some((_, lints)) => lints.push(lint),
+                None => judged.push((at, vec![lint])),
             }
         }
     }
-    let never = judged.into_iter().find_map(|(at, doubts)| {
-        let doubts: Option<Vec<Finding>> = doubts.into_iter().collect();
-        Some((at, doubts?.pop()?))
+    let never = judged.into_iter().find_map(|(at, lints)| {
+        let lints: Option<Vec<Finding>> = lints.into_iter().collect();
+        Some((at, lints?.pop()?))
     });
-    never.map_or(Ok(()), |(at, doubt)| Mistake::if_found(&at, Some(doubt)))
+    never.map_or(Ok(()), |(at, lint)| Mistake::if_found(&at, Some(lint)))
 }
 
 /// The mistake of a duplicate in a list.
@@ -266,7 +266,7 @@ fn check_expression(
     check_comparison(scenario, others, source, at)
 }
 
-/// The doubt about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
+/// The finding about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
 pub(crate) fn decided(source: &str) -> Option<Finding> {
     let mut parts = joined(source).into_iter();
     let Some(part) = parts.find(|part| matches!(*part, "true" | "false" | "True" | "False")) else {
@@ -282,7 +282,7 @@ pub(crate) fn decided(source: &str) -> Option<Finding> {
     })
 }
 
-/// Doubts two operands of `and` that contradict each other.
+/// Reports two operands of `and` that contradict each other.
 fn excluded(source: &str) -> Option<Finding> {
     let parts = required(source);
     let (one, other) = contradictory(&parts)?;
@@ -293,7 +293,7 @@ fn excluded(source: &str) -> Option<Finding> {
     })
 }
 
-/// Doubts two claims that cannot both hold.
+/// Reports two claims that cannot both hold.
 fn check_together(scenario: &Scenario, at: &Path) -> Result<(), Mistake> {
     let claims = scenario.variant().claims.iter().enumerate();
     let sources = claims.filter_map(|(n, claim)| match claim {
@@ -341,8 +341,8 @@ fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The doubt about an event that no server of the lab sends.
-pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Finding> {
+/// The finding about an event that no server of the lab sends.
+pub(crate) fn event_lint(source: &str, lab: LabKind) -> Option<Finding> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
 }
 
@@ -383,10 +383,10 @@ fn check_comparison(
             help: both!("in quotes: `{left} == '{right}'`", "加上引号：`{left} == '{right}'`"),
         })
     };
-    let found = sql::row_doubt(source, scenario)
+    let found = sql::row_lint(source, scenario)
         .or_else(|| parts.iter().find_map(number))
-        .or_else(|| doubt(source, answer))
-        .or_else(|| field_doubt(source, answer, columns))
+        .or_else(|| lint(source, answer))
+        .or_else(|| field_lint(source, answer, columns))
         .or_else(|| {
             items::beyond(source, |name| match scenario.reply(name) {
                 Some((program, label)) => program.items_of(label),
@@ -394,23 +394,23 @@ fn check_comparison(
             })
         })
         .or_else(|| {
-            items::length_doubt(source, |name| {
+            items::length_lint(source, |name| {
                 let (program, label) = scenario.reply(name)?;
                 program.length_of(label)
             })
         })
         .or_else(|| items::messages_beyond(source, scenario))
-        .or_else(|| increments::doubt(source, scenario))
+        .or_else(|| increments::lint(source, scenario))
         .or_else(|| of_value(source, scenario.lab()))
-        .or_else(|| types::doubt(source, scenario))
+        .or_else(|| types::lint(source, scenario))
         .or_else(|| {
             let statement =
                 |name: &str| scenario.reply(name).and_then(|(program, label)| program.statement_of(label));
-            replies::reply_doubt(source, statement, scenario)
-                .or_else(|| replies::count_doubt(source, statement, scenario))
+            replies::reply_lint(source, statement, scenario)
+                .or_else(|| replies::count_lint(source, statement, scenario))
         })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
-        .or_else(|| event_doubt(source, scenario.lab()))
+        .or_else(|| event_lint(source, scenario.lab()))
         .or_else(|| of_message(source, scenario, |name| answer(name).is_some_and(Answer::is_notification)))
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
         .or_else(|| {
@@ -421,10 +421,10 @@ fn check_comparison(
                 of_answer(left, answer(left)?, equal, &Literal::Number(number), right)
             })
         })
-        .or_else(|| count_doubt(source, |name| is_count(scenario, name)))
+        .or_else(|| count_lint(source, |name| is_count(scenario, name)))
         .or_else(|| there::of_shard(source, scenario))
         .or_else(|| there::of_expiry(source, scenario))
-        .or_else(|| kind_doubt(source, |name| kind_in(scenario, name, answer(name))))
+        .or_else(|| kind_lint(source, |name| kind_in(scenario, name, answer(name))))
         .or_else(|| {
             // An item of all replies, if there is one, is a reply.
             let numbers = |name: &str| {
@@ -436,8 +436,8 @@ fn check_comparison(
             };
             let subjects =
                 |name: &str| scenario.reply(name).and_then(|(program, label)| subjects_of(program, label));
-            number_doubt(source, numbers)
-                .or_else(|| subject_doubt(source, subjects))
+            number_lint(source, numbers)
+                .or_else(|| subject_lint(source, subjects))
                 .filter(|_| scenario.loaded.lesson.kata.is_none())
         });
     Mistake::if_found(at, found)

@@ -46,8 +46,8 @@ pub(crate) fn length(verb: &PlannedVerb) -> Option<usize> {
     }
 }
 
-/// The doubt about the length of a reply that always has as many items. `length` gives it for a name.
-pub(crate) fn length_doubt(source: &str, length: impl Fn(&str) -> Option<usize>) -> Option<Finding> {
+/// The finding about the length of a reply that always has as many items. `length` gives it for a name.
+pub(crate) fn length_lint(source: &str, length: impl Fn(&str) -> Option<usize>) -> Option<Finding> {
     joined(source).into_iter().find_map(|part| {
         let (left, _, right) = split_comparison(part)?;
         let name = left.strip_suffix("|length")?;
@@ -62,7 +62,7 @@ pub(crate) fn length_doubt(source: &str, length: impl Fn(&str) -> Option<usize>)
     })
 }
 
-/// The doubt about a message of a stream beyond those that are ever added: `value('jobs').stream[2]`.
+/// The finding about a message of a stream beyond those that are ever added: `value('jobs').stream[2]`.
 pub(super) fn messages_beyond(source: &str, scenario: &Scenario) -> Option<Finding> {
     let at = source.find(").stream[")?;
     let index: usize = source[at + ").stream[".len()..].split_once(']')?.0.trim().parse().ok()?;
@@ -149,7 +149,7 @@ fn in_table(text: &str) -> Option<usize> {
     None
 }
 
-/// Doubts an index beyond the end of a list: `look[2]`. `items` returns the most items of a name such as `look` or
+/// Reports an index beyond the end of a list: `look[2]`. `items` returns the most items of a name such as `look` or
 /// `replies('A.vote')`.
 pub(crate) fn beyond(source: &str, items: impl Fn(&str) -> Option<usize>) -> Option<Finding> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');

@@ -155,8 +155,8 @@ impl Answer {
         has_word(NEVER_NIL, &name.to_ascii_uppercase())
     }
 
-    /// The doubt about a test for nil on an operation that always answers a number or `OK`.
-    pub(crate) fn nil_doubt(verb: &PlannedVerb, name: &str) -> Option<Finding> {
+    /// The finding about a test for nil on an operation that always answers a number or `OK`.
+    pub(crate) fn nil_lint(verb: &PlannedVerb, name: &str) -> Option<Finding> {
         if Self::of(verb) == Some(Self::Deleted) {
             return Some(finding!(
                 "a watch answers 'DELETE' once the key is gone: `{name}` is never `none`",
@@ -256,7 +256,7 @@ impl Answer {
     }
 }
 
-/// The doubt about a test for nil on a call that answers something in every case.
+/// The finding about a test for nil on a call that answers something in every case.
 fn of_call(call: &PlannedCall, name: &str) -> Option<Finding> {
     let statement = call.operands("TEXT").next().map(Template::to_string).unwrap_or_default();
     let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
@@ -325,7 +325,7 @@ fn capital(word: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// The doubt about a field that an answer does not have, or that belongs to the items of a list.
+/// The finding about a field that an answer does not have, or that belongs to the items of a list.
 fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Finding> {
     let is_index = field.bytes().all(|byte| byte.is_ascii_digit());
     match answer {
@@ -353,9 +353,9 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Finding> {
     }
 }
 
-/// The doubt about fields in an expression that replies do not have. `answer` gives the kind of answer for a name such
+/// The finding about fields in an expression that replies do not have. `answer` gives the kind of answer for a name such
 /// as `look` or `A.look`, `columns` the columns of its rows.
-pub(crate) fn field_doubt(
+pub(crate) fn field_lint(
     source: &str,
     answer: impl Fn(&str) -> Option<Answer>,
     columns: impl Fn(&str) -> Option<Vec<String>>,
@@ -454,7 +454,7 @@ fn of_name(left: &str, path: &str, right: &str) -> Finding {
     )
 }
 
-/// The doubt about a variable that holds a znode's name or path and is compared with what it never is.
+/// The finding about a variable that holds a znode's name or path and is compared with what it never is.
 pub(crate) fn of_named(left: &str, kind: Answer, operator: &str, right: &str) -> Option<Finding> {
     let value = literal(right)?;
     if matches!(value, Literal::Text("")) {
@@ -469,7 +469,7 @@ pub(crate) fn of_named(left: &str, kind: Answer, operator: &str, right: &str) ->
     of_answer(left, kind, matches!(operator, "==" | "!="), &value, right)
 }
 
-/// The doubt about the path of a sequential znode without its ten digits.
+/// The finding about the path of a sequential znode without its ten digits.
 fn of_numbered(left: &str, path: &str, right: &str) -> Option<Finding> {
     let name = path.trim_end_matches(|c: char| c.is_ascii_digit());
     let number: u32 = path[name.len()..].parse().unwrap_or(0);

@@ -21,8 +21,8 @@ use crate::{
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     for plan in &scenario.actors {
         for (source, at) in &plan.program.asked {
-            let doubt = of_cause(source, scenario, |name| Some((&*plan.program, name.to_owned())));
-            Mistake::if_found(at, doubt)?;
+            let lint = of_cause(source, scenario, |name| Some((&*plan.program, name.to_owned())));
+            Mistake::if_found(at, lint)?;
         }
     }
     scenario.claim_sources().try_for_each(|(source, at)| {
@@ -31,7 +31,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     })
 }
 
-/// The doubt about the event of a notification, `gone.what == 'NodeDeleted'`, that nothing in this variant causes.
+/// The finding about the event of a notification, `gone.what == 'NodeDeleted'`, that nothing in this variant causes.
 /// `taker` gives the program and the label of a name such as `gone` or `A.gone`.
 fn of_cause<'s>(
     source: &str,

@@ -52,14 +52,14 @@ pub(super) const COUNTING: [&str; 10] = [
 /// Functions that return a boolean.
 const YES_OR_NO: [&str; 3] = ["exists", "before", "orphaned"];
 
-/// The doubt about a comparison with a value that the answer never has, in one of the parts joined by `and` and `or`.
+/// The finding about a comparison with a value that the answer never has, in one of the parts joined by `and` and `or`.
 /// `answer` gives the kind of answer for a name such as `reply` or `A.release`.
-pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Finding> {
-    filled_doubt(source).or_else(|| joined(source).into_iter().find_map(|part| of_part(part, &answer)))
+pub(crate) fn lint(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Finding> {
+    filled_lint(source).or_else(|| joined(source).into_iter().find_map(|part| of_part(part, &answer)))
 }
 
-/// The doubt about `${…}` inside a quoted text of an expression: values are filled in only in texts and commands.
-fn filled_doubt(source: &str) -> Option<Finding> {
+/// The finding about `${…}` inside a quoted text of an expression: values are filled in only in texts and commands.
+fn filled_lint(source: &str) -> Option<Finding> {
     let text = Mentions::of(source).texts.into_iter().find(|text| text.contains("${"))?;
     let (before, rest) = text.split_once("${")?;
     let (inside, after) = rest.split_once('}')?;
@@ -74,7 +74,7 @@ fn filled_doubt(source: &str) -> Option<Finding> {
     ))
 }
 
-/// The doubt about a left side that is wrong whatever it is compared with.
+/// The finding about a left side that is wrong whatever it is compared with.
 fn of_form(source: &str) -> Option<Finding> {
     if let Some(asked) = source.strip_prefix("pttl(")
         && let Some((_, test)) = asked.split_once(')')
@@ -110,7 +110,7 @@ fn of_form(source: &str) -> Option<Finding> {
     None
 }
 
-/// The doubt about a number that is compared with a text, in which it stands in quotes.
+/// The finding about a number that is compared with a text, in which it stands in quotes.
 pub(crate) fn unquoted(left: &str, operator: &str, text: &str, right: &str) -> Finding {
     Finding {
         message: both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
@@ -118,7 +118,7 @@ pub(crate) fn unquoted(left: &str, operator: &str, text: &str, right: &str) -> F
     }
 }
 
-/// The doubt about a number that is compared with a text.
+/// The finding about a number that is compared with a text.
 fn of_quoted(
     left: &str,
     operator: &str,
@@ -149,7 +149,7 @@ fn of_quoted(
     None
 }
 
-/// The doubt about an item of a list of texts, a filter on a queued reply, or a difference of times.
+/// The finding about an item of a list of texts, a filter on a queued reply, or a difference of times.
 fn of_item(
     left: &str,
     operator: &str,
@@ -180,7 +180,7 @@ fn of_item(
     None
 }
 
-/// The doubt about so few milliseconds that seconds are probably meant.
+/// The finding about so few milliseconds that seconds are probably meant.
 fn of_millis(time: &str, (left, operator, number): (&str, &str, i64)) -> Finding {
     finding!(
         "`{time}` counts in milliseconds: {number} are hardly meant",
@@ -198,7 +198,7 @@ fn unwrapped(left: &str) -> &str {
     }
 }
 
-/// The doubt about `suffix`, `int` or `float` on a list, because they take one item.
+/// The finding about `suffix`, `int` or `float` on a list, because they take one item.
 fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Finding> {
     let number = [("|int", "int"), ("|float", "float")];
     if let Some((whole, filter)) =
@@ -225,7 +225,7 @@ fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Fin
     None
 }
 
-/// Doubts a count that is compared with something other than a number.
+/// Reports a count that is compared with something other than a number.
 pub(super) fn of_number(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Finding {
     let number = match value {
         Literal::Text(text) => parse_signed_millis(text).unwrap_or(1),
@@ -246,7 +246,7 @@ pub(super) fn of_whole_list(left: &str, right: &str, item: &str) -> Finding {
     )
 }
 
-/// The doubt about two sides that are the same, or both fixed values.
+/// The finding about two sides that are the same, or both fixed values.
 fn of_fixed(left: &str, right: &str) -> Option<Finding> {
     if let (Some(Literal::Text(_) | Literal::Number(_)), Some(Literal::Text(_) | Literal::Number(_))) =
         (literal(left), literal(right))
@@ -268,16 +268,16 @@ fn of_fixed(left: &str, right: &str) -> Option<Finding> {
 }
 
 fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Finding> {
-    if let Some(doubt) = of_form(source) {
-        return Some(doubt);
+    if let Some(lint) = of_form(source) {
+        return Some(lint);
     }
     let (left, operator, right) = split_comparison(source)?;
     let left = unwrapped(left);
-    if let Some(doubt) = of_suffix(left, answer) {
-        return Some(doubt);
+    if let Some(lint) = of_suffix(left, answer) {
+        return Some(lint);
     }
-    if let Some(doubt) = of_fixed(left, right) {
-        return Some(doubt);
+    if let Some(lint) = of_fixed(left, right) {
+        return Some(lint);
     }
     let equal = matches!(operator, "==" | "!=");
     // A fraction, such as a score, is answered as a text.
@@ -285,17 +285,17 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Fin
     if is_fraction && answer(left) == Some(Answer::Text) {
         return of_answer(left, Answer::Text, equal, &Literal::Number(0), right);
     }
-    if let Some(doubt) = of_list(left, operator, right) {
-        return Some(doubt);
+    if let Some(lint) = of_list(left, operator, right) {
+        return Some(lint);
     }
     let value = literal(right)?;
     if let Literal::Text(text) = value
-        && let Some(doubt) = of_quoted(left, operator, text, right, answer)
+        && let Some(lint) = of_quoted(left, operator, text, right, answer)
     {
-        return Some(doubt);
+        return Some(lint);
     }
-    if let Some(doubt) = of_attribute(left, operator, &value, right) {
-        return Some(doubt);
+    if let Some(lint) = of_attribute(left, operator, &value, right) {
+        return Some(lint);
     }
     if let Literal::Number(number) = value
         && is_length(left)
@@ -306,8 +306,8 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Fin
     if let Some(kind) = answer(left) {
         return of_answer(left, kind, equal, &value, right);
     }
-    if let Some(doubt) = of_item(left, operator, (&value, right), answer) {
-        return Some(doubt);
+    if let Some(lint) = of_item(left, operator, (&value, right), answer) {
+        return Some(lint);
     }
     if let Some((whole, part)) = left.rsplit_once('.')
         && answer(whole).is_some_and(Answer::has_no_parts)
@@ -366,7 +366,7 @@ fn is_length(source: &str) -> bool {
         && !tokens.iter().any(|(kind, word)| *kind == Kind::Sign && computes.contains(word))
 }
 
-/// The doubt about a count that is compared with something below 0.
+/// The finding about a count that is compared with something below 0.
 pub(super) fn of_less(left: &str) -> Finding {
     Finding {
         message: both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
