@@ -139,13 +139,12 @@ fn of_frozen(client: &str) -> Finding {
 }
 
 fn of_ended(client: &str) -> Finding {
-    Finding {
-        message: both!("the program of {client} is over here", "到这里 {client} 的程序已经结束了"),
-        help: both!(
-            "leave the move out, or move it before its `finish`",
-            "请去掉这一步，或者放到 `finish` 之前"
-        ),
-    }
+    finding!(
+        "the program of {client} is over here",
+        "到这里 {client} 的程序已经结束了",
+        "leave the move out, or move it before its `finish`",
+        "请去掉这一步，或者放到 `finish` 之前"
+    )
 }
 
 impl State {
@@ -245,12 +244,13 @@ impl State {
                     )
                 })
             }
-            Fault::RestartServer { server } => (!self.killed.remove(server)).then(|| Finding {
-                message: both!("`{server}` is not dead here", "这里 `{server}` 并没有被杀死"),
-                help: both!(
+            Fault::RestartServer { server } => (!self.killed.remove(server)).then(|| {
+                finding!(
+                    "`{server}` is not dead here",
+                    "这里 `{server}` 并没有被杀死",
                     "write `- kill: {server}` somewhere before it",
                     "请在它前面写 `- kill: {server}`"
-                ),
+                )
             }),
             Fault::Cut { link } | Fault::Drop { link } => {
                 self.disturbed.insert(link.clone());

@@ -579,13 +579,12 @@ pub(crate) fn lint(source: &str, scenario: &Scenario) -> Option<Finding> {
         let open = found.keys().any(|known| known.contains(ANY) && stands_for(known, &key));
         (field != name && TYPES.iter().any(|(other, ..)| *other == field) && !open).then(|| {
             let right = if known == 0 { format!("value('{key}')") } else { format!("value('{key}').{name}") };
-            Finding {
-                message: both!(
-                    "`{key}` holds {en}, which has no `.{field}`",
-                    "`{key}` 里是{zh}，没有 `.{field}`"
-                ),
-                help: both!("write `{right}`", "请写 `{right}`"),
-            }
+            finding!(
+                "`{key}` holds {en}, which has no `.{field}`",
+                "`{key}` 里是{zh}，没有 `.{field}`",
+                "write `{right}`",
+                "请写 `{right}`"
+            )
         })
     })
 }

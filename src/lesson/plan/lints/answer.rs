@@ -493,6 +493,17 @@ fn whole_path(left: &str, value: &Literal<'_>) -> Text {
     }
 }
 
+fn of_object(left: &str, fields: &[&str], right: &str) -> Finding {
+    let known = ["version", "value"].into_iter().find(|field| fields.contains(field));
+    let field = known.unwrap_or(fields[fields.len() - 1]);
+    finding!(
+        "`{left}` answers an object, never {right}",
+        "`{left}` 的回复是一个对象，不会是 {right}",
+        "such as `{left} is not none`, or ask for a field of it: `{left}.{field}`",
+        "例如 `{left} is not none`，或者取它的字段：`{left}.{field}`"
+    )
+}
+
 pub(super) fn of_answer(
     left: &str,
     kind: Answer,
@@ -510,13 +521,12 @@ pub(super) fn of_answer(
             "去掉引号：`{left} == {text}`"
         )),
         (Answer::Number, Literal::Text(text)) if equal && (*text == "OK" || !is_code(text)) => {
-            Some(Finding {
-                message: both!(
-                    "`{left}` answers a number, never {right}",
-                    "`{left}` 的回复是数字，不会是 {right}"
-                ),
-                help: both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-            })
+            Some(finding!(
+                "`{left}` answers a number, never {right}",
+                "`{left}` 的回复是数字，不会是 {right}",
+                "such as `{left} == 1`",
+                "例如 `{left} == 1`"
+            ))
         }
         (Answer::Numbered, Literal::Text(text)) if text.starts_with('/') => of_numbered(left, text, right),
         (Answer::Path | Answer::Numbered, Literal::Flag | Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
@@ -573,38 +583,27 @@ pub(super) fn of_answer(
             ))
         }
         (Answer::Ok, Literal::Text(text)) if *text != "Lost" && text.eq_ignore_ascii_case("lost") => {
-            Some(Finding {
-                message: both!(
-                    "a reply that was lost is 'Lost', never {right}",
-                    "丢失的回复是 'Lost'，不会是 {right}"
-                ),
-                help: both!("write `{left} == 'Lost'`", "请写 `{left} == 'Lost'`"),
-            })
+            Some(finding!(
+                "a reply that was lost is 'Lost', never {right}",
+                "丢失的回复是 'Lost'，不会是 {right}",
+                "write `{left} == 'Lost'`",
+                "请写 `{left} == 'Lost'`"
+            ))
         }
         (Answer::Ok, Literal::Text(text))
             if *text != "OK" && (text.eq_ignore_ascii_case("ok") || !is_code(text)) =>
         {
-            Some(Finding {
-                message: both!(
-                    "`{left}` answers 'OK', never {right}",
-                    "`{left}` 的回复是 'OK'，不会是 {right}"
-                ),
-                help: both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
-            })
+            Some(finding!(
+                "`{left}` answers 'OK', never {right}",
+                "`{left}` 的回复是 'OK'，不会是 {right}",
+                "write `{left} == 'OK'`",
+                "请写 `{left} == 'OK'`"
+            ))
         }
         // In a claim the reply may be an error code.
         (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
         (Answer::Several | Answer::Texts, Literal::Text(text)) if is_code(text) => None,
-        (Answer::Object(fields), _) => {
-            let known = ["version", "value"].into_iter().find(|field| fields.contains(field));
-            let field = known.unwrap_or(fields[fields.len() - 1]);
-            Some(finding!(
-                "`{left}` answers an object, never {right}",
-                "`{left}` 的回复是一个对象，不会是 {right}",
-                "such as `{left} is not none`, or ask for a field of it: `{left}.{field}`",
-                "例如 `{left} is not none`，或者取它的字段：`{left}.{field}`"
-            ))
-        }
+        (Answer::Object(fields), _) => Some(of_object(left, fields, right)),
         (Answer::Several | Answer::Texts, _) => Some(of_several(left, value, right)),
         _ => None,
     }

@@ -81,13 +81,12 @@ fn of_form(source: &str) -> Option<Finding> {
         && ["is", "==", "!="].iter().any(|word| test.trim_start().starts_with(word))
         && test.contains("none")
     {
-        return Some(Finding {
-            message: both!("`pttl()` is a number, and never `none`", "`pttl()` 是数字，不会是 `none`"),
-            help: both!(
-                "without the key it is -2: `pttl('lock') == -2`",
-                "键不存在时是 -2：`pttl('lock') == -2`"
-            ),
-        });
+        return Some(finding!(
+            "`pttl()` is a number, and never `none`",
+            "`pttl()` 是数字，不会是 `none`",
+            "without the key it is -2: `pttl('lock') == -2`",
+            "键不存在时是 -2：`pttl('lock') == -2`"
+        ));
     }
     if let Some((left, right)) = source.split_once(" in ")
         && left.starts_with("value(")
@@ -347,13 +346,12 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Fin
             Some(of_whole_list(left, right, item))
         }
         Literal::Number(number) if function == "value" => Some(of_content(left, operator, number)),
-        Literal::Text(_) if YES_OR_NO.contains(&function) => Some(Finding {
-            message: both!(
-                "`{left}` is `true` or `false`, never a text",
-                "`{left}` 是 `true` 或 `false`，不会是文字"
-            ),
-            help: both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
-        }),
+        Literal::Text(_) if YES_OR_NO.contains(&function) => Some(finding!(
+            "`{left}` is `true` or `false`, never a text",
+            "`{left}` 是 `true` 或 `false`，不会是文字",
+            "write `{left}` or `not {left}`",
+            "请写 `{left}` 或 `not {left}`"
+        )),
         _ => None,
     }
 }

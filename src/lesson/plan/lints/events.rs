@@ -113,22 +113,20 @@ fn missing(event: &str, take: &TakePlan, program: &Program, scenario: &Scenario)
     let (by_list, by_node): (Vec<bool>, Vec<bool>) = left.partition(|by_list| *by_list);
     let of_children = event == "NodeChildrenChanged";
     if of_children && by_list.is_empty() {
-        return Some(Finding {
-            message: both!(
-                "only the watch of `ls -w` tells of children",
-                "只有 `ls -w` 的 watch 会通知子节点的变化"
-            ),
-            help: both!("leave the watch with `ls -w`", "请用 `ls -w` 设 watch"),
-        });
+        return Some(finding!(
+            "only the watch of `ls -w` tells of children",
+            "只有 `ls -w` 的 watch 会通知子节点的变化",
+            "leave the watch with `ls -w`",
+            "请用 `ls -w` 设 watch"
+        ));
     }
     if by_node.is_empty() && matches!(event, "NodeCreated" | "NodeDataChanged") {
-        return Some(Finding {
-            message: both!(
-                "the watch of `ls -w` tells only of children",
-                "`ls -w` 的 watch 只通知子节点的变化"
-            ),
-            help: both!("leave the watch with `exists -w`", "请用 `exists -w` 设 watch"),
-        });
+        return Some(finding!(
+            "the watch of `ls -w` tells only of children",
+            "`ls -w` 的 watch 只通知子节点的变化",
+            "leave the watch with `exists -w`",
+            "请用 `exists -w` 设 watch"
+        ));
     }
     let made: Vec<_> = scenario.actors.iter().flat_map(|plan| sent(&plan.program)).collect();
     let setup =

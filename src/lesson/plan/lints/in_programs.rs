@@ -131,12 +131,13 @@ pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Fi
     // The value of a key and the result of a script may be any text.
     let answer = program.answer_of(label)?;
     let is_plain = of_sql || matches!(answer, Answer::Ok | Answer::Number | Answer::Object(_));
-    (is_code && is_plain && !program.allows(label, code)).then(|| Finding {
-        message: both!(
+    (is_code && is_plain && !program.allows(label, code)).then(|| {
+        finding!(
             "no operation `{label}` allows the error '{code}'",
-            "没有 `{label}` 操作允许错误 '{code}'"
-        ),
-        help: both!("let the operation `allow: [{code}]`", "请在操作里写 `allow: [{code}]`"),
+            "没有 `{label}` 操作允许错误 '{code}'",
+            "let the operation `allow: [{code}]`",
+            "请在操作里写 `allow: [{code}]`"
+        )
     })
 }
 

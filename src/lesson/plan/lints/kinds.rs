@@ -12,7 +12,7 @@ use super::{
     comparison::{COUNTING, Literal, literal},
 };
 use crate::{
-    lesson::error::Finding,
+    lesson::error::{Finding, finding},
     text::{Text, both},
 };
 
@@ -179,13 +179,12 @@ pub(crate) fn count_lint(source: &str, is_count: impl Fn(&str) -> bool) -> Optio
             ["children", "replies"].into_iter().find(|name| left.starts_with(&format!("{name}(")))
             && left.ends_with(')')
         {
-            return Some(Finding {
-                message: both!(
-                    "`{function}()` is a list, and never `none`",
-                    "`{function}()` 是列表，不会是 `none`"
-                ),
-                help: both!("such as `{left}|length == 0`", "例如 `{left}|length == 0`"),
-            });
+            return Some(finding!(
+                "`{function}()` is a list, and never `none`",
+                "`{function}()` 是列表，不会是 `none`",
+                "such as `{left}|length == 0`",
+                "例如 `{left}|length == 0`"
+            ));
         }
         (is_call || is_count(left)).then(|| Finding {
             message: both!("`{left}` is a number, and never `none`", "`{left}` 是数字，不会是 `none`"),

@@ -61,13 +61,12 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Finding> {
     let asks = left.starts_with("owner(") && left.ends_with(')') && left.matches('(').count() == 1;
     let is_actor = |name: &str| scenario.actor_named(name).is_some();
     if asks && is_actor(right) {
-        return Some(Finding {
-            message: both!(
-                "`{right}` without quotes is all that is known of it",
-                "没有引号的 `{right}` 不是名字"
-            ),
-            help: both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
-        });
+        return Some(finding!(
+            "`{right}` without quotes is all that is known of it",
+            "没有引号的 `{right}` 不是名字",
+            "write `{left} {operator} '{right}'`",
+            "请写 `{left} {operator} '{right}'`"
+        ));
     }
     if asks && matches!(literal(right), Some(Literal::Flag | Literal::Number(_))) {
         return Some(finding!(
@@ -151,13 +150,12 @@ pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Finding> {
         Some(Literal::Text(_)) => Some(of_number(left, "==", &Literal::Flag, right)),
         Some(Literal::Number(number)) if never_or_always(operator, number) => Some(of_less(left)),
         None if matches!(operator, "==" | "!=") && right.contains('.') && right.parse::<f64>().is_ok() => {
-            Some(Finding {
-                message: both!(
-                    "`{left}` is a whole number, and never {right}",
-                    "`{left}` 是整数，不会是 {right}"
-                ),
-                help: both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-            })
+            Some(finding!(
+                "`{left}` is a whole number, and never {right}",
+                "`{left}` 是整数，不会是 {right}",
+                "such as `{left} == 1`",
+                "例如 `{left} == 1`"
+            ))
         }
         _ => None,
     }
@@ -169,13 +167,12 @@ pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Finding> {
     if let Some((left, operator, right)) = split_comparison(source)
         && is_actor(right)
     {
-        return Some(Finding {
-            message: both!(
-                "`{right}` without quotes is all that is known of it",
-                "没有引号的 `{right}` 不是名字"
-            ),
-            help: both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
-        });
+        return Some(finding!(
+            "`{right}` without quotes is all that is known of it",
+            "没有引号的 `{right}` 不是名字",
+            "write `{left} {operator} '{right}'`",
+            "请写 `{left} {operator} '{right}'`"
+        ));
     }
     let (name, rest) = source.split_once(' ')?;
     let compares = ["is", "==", "!=", "<", ">", "in"].iter().any(|word| rest.starts_with(word));

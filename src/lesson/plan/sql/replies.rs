@@ -244,24 +244,19 @@ pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kin
             if right.contains('.') && right.parse::<f64>().is_ok_and(|n| n.fract() != 0.0) =>
         {
             let whole = right.split('.').next().unwrap_or_default();
-            Some(Finding {
-                message: both!(
-                    "`{left}` is a whole number, and never {right}",
-                    "`{left}` 是整数，不会是 {right}"
-                ),
-                help: both!("such as `{left} {operator} {whole}`", "例如 `{left} {operator} {whole}`"),
-            })
+            Some(finding!(
+                "`{left}` is a whole number, and never {right}",
+                "`{left}` 是整数，不会是 {right}",
+                "such as `{left} {operator} {whole}`",
+                "例如 `{left} {operator} {whole}`"
+            ))
         }
-        (Kind::Text(_), None) if right.parse::<i64>().is_ok() => Some(Finding {
-            message: both!(
-                "`{left}` is a text, and never the number {right}",
-                "`{left}` 是文字，不会是数字 {right}"
-            ),
-            help: both!(
-                "in quotes: `{left} {operator} '{right}'`",
-                "加上引号：`{left} {operator} '{right}'`"
-            ),
-        }),
+        (Kind::Text(_), None) if right.parse::<i64>().is_ok() => Some(finding!(
+            "`{left}` is a text, and never the number {right}",
+            "`{left}` 是文字，不会是数字 {right}",
+            "in quotes: `{left} {operator} '{right}'`",
+            "加上引号：`{left} {operator} '{right}'`"
+        )),
         _ => None,
     }
 }

@@ -384,16 +384,12 @@ fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Optio
             "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"
         )),
         (Given::Text(text), Kind::Date) if !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {
-            Some(Finding {
-                message: both!(
-                    "`{name}` takes a date, and here is '{text}'",
-                    "`{name}` 要日期，这里是 '{text}'"
-                ),
-                help: both!(
-                    "such as `NOW(3)` or '2026-01-31 12:00:00'",
-                    "例如 `NOW(3)` 或 '2026-01-31 12:00:00'"
-                ),
-            })
+            Some(finding!(
+                "`{name}` takes a date, and here is '{text}'",
+                "`{name}` 要日期，这里是 '{text}'",
+                "such as `NOW(3)` or '2026-01-31 12:00:00'",
+                "例如 `NOW(3)` 或 '2026-01-31 12:00:00'"
+            ))
         }
         (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some(finding!(
             "'{text}' is longer than the {most} characters of `{name}`",
