@@ -34,7 +34,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
         };
         files.iter().map(load).collect::<Result<_, Failure>>()?
     };
-    let with_own_recipes = lessons.iter().flatten().filter(|loaded| !loaded.recipes.beside.is_empty());
+    let with_own_recipes = lessons.iter().flatten().filter(|loaded| !loaded.recipes.local.is_empty());
     let own_recipes = with_own_recipes.map(|loaded| Path::new(&loaded.source.file).with_file_name(RECIPES));
     let recipes: BTreeSet<PathBuf> = recipes.into_iter().cloned().chain(own_recipes).collect();
     let mut code = OK;

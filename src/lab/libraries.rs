@@ -115,7 +115,7 @@ impl Installed {
                     program.env_remove("PYTHONPATH").env_remove("PYTHONHOME");
                 }
                 Language::Node => {
-                    program.env("NODE_PATH", directory.join("node_modules")).env_remove("NODE_OPTIONS");
+                    program.env("NODE_PATH", directory.join("node_modules"));
                 }
                 Language::Java => {
                     program.env("CLASSPATH", jars::class_path(&directory, all));

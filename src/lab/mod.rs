@@ -31,16 +31,15 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 pub use crate::process::{
-    Exit, LabError, Process, guard,
+    LabError, Process, guard,
     health::{LOOK, ProblemTracker, ProcessHealth, ProcessProblem},
     limits,
     live_directories::{end_all, end_now},
     programs,
     spawner::own_binary,
     starvation::Starvation,
-    sweep::{Swept, sweep},
+    sweep::sweep,
     usage::{Meters, Usage, own_memory},
-    version::Version,
     wall_clock::WallClock,
     workspace::{Workspace, root as workspace_root},
 };

@@ -35,6 +35,11 @@ impl Path {
         self.then(Segment::Index(index))
     }
 
+    /// The mistake of what is found here.
+    pub(crate) fn mistake(&self, finding: Finding) -> Mistake {
+        Mistake::new(self, finding.message).help(finding.help)
+    }
+
     fn then(&self, segment: Segment) -> Self {
         Self([self.0.as_slice(), &[segment]].concat())
     }
@@ -87,6 +92,24 @@ impl MistakeSpan {
     }
 }
 
+/// What is wrong, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub message: Text,
+    pub help: Text,
+}
+
+/// A [`Finding`] of four literals: the message in English and in Chinese, then the help in both.
+macro_rules! finding {
+    ($en:literal, $zh:literal, $help_en:literal, $help_zh:literal $(,)?) => {
+        $crate::lesson::error::Finding {
+            message: $crate::text::both!($en, $zh),
+            help: $crate::text::both!($help_en, $help_zh),
+        }
+    };
+}
+pub(crate) use finding;
+
 impl Mistake {
     pub fn new(path: &Path, message: impl Into<Text>) -> Self {
         Self { path: path.clone(), message: spaced(message.into()), help: None, span: MistakeSpan::Value }
@@ -97,9 +120,9 @@ impl Mistake {
         self
     }
 
-    /// Fails with a message and its help, if there are any.
-    pub(crate) fn if_doubted(path: &Path, doubt: Option<(Text, Text)>) -> Result<(), Self> {
-        doubt.map_or(Ok(()), |(message, help)| Err(Self::new(path, message).help(help)))
+    /// Fails with a finding, if there is one.
+    pub(crate) fn if_found(path: &Path, finding: Option<Finding>) -> Result<(), Self> {
+        finding.map_or(Ok(()), |finding| Err(path.mistake(finding)))
     }
 
     /// Checks that all names are known.

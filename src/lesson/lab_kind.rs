@@ -427,6 +427,11 @@ impl LabKind {
         self.parts().iter().any(|part| part.product() == product)
     }
 
+    /// Whether all its servers are of this product.
+    pub(crate) fn is_only(self, product: Product) -> bool {
+        self.parts().iter().all(|part| part.product() == product)
+    }
+
     /// The single kind that a server belongs to.
     pub fn part_of(&self, server: &str) -> Self {
         let has = |part: &&Self| part.servers().iter().chain(part.sentinels()).any(|known| *known == server);

@@ -246,7 +246,7 @@ fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<Option<Source>, Lesso
     }
     let source = Source::read(own)?;
     let own = source.recipes()?;
-    recipes.beside.extend(own.programs.keys().cloned());
+    recipes.local.extend(own.programs.keys().cloned());
     recipes.scripts.extend(own.scripts);
     recipes.programs.extend(own.programs);
     Ok(Some(source))
@@ -254,7 +254,7 @@ fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<Option<Source>, Lesso
 
 /// The lesson's source, in which paths to steps of recipes beside the lesson resolve to the recipes file.
 fn with_recipes(source: &Source, own: Option<&Source>, recipes: &Recipes) -> Source {
-    let steps = || recipes.beside.iter().map(|name| Recipe::path(name)).collect();
+    let steps = || recipes.local.iter().map(|name| Recipe::path(name)).collect();
     own.map_or_else(|| source.clone(), |own| source.with_parts_of(own, steps()))
 }
 

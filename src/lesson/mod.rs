@@ -27,24 +27,21 @@ pub(crate) mod testing;
 pub(crate) mod trust;
 
 pub use duration::{parse_millis, parse_signed_millis};
-pub use error::{LessonError, Mistake, Path, Segment};
-pub use explore::{Ends, Explore, ExploreExpect, Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
-pub use fault::{Delay, Hold, Kill, Loses, Skew};
-pub use invariant::{Invariant, Never};
+pub use error::{LessonError, Mistake, Path};
+pub use explore::{Explore, ExploreExpect, Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
+pub use invariant::Invariant;
 pub use lab_kind::{LabKind, MOST_MASTERS, PRIMARY, Topology};
 pub use library::Library;
-pub use load::{LARGEST, Source};
+pub use load::Source;
 pub use model::{
-    Card, Claim, Client, Count, Expect, FORMAT, FollowUp, Language, Lesson, Libraries, Param, Params, Recipe,
-    Recipes, Shown, Speaks, Track, Variant,
+    Card, Claim, Expect, FollowUp, Language, Lesson, Libraries, Param, Params, Recipe, Recipes, Speaks,
+    Track, Variant,
 };
 pub use plan::{Loaded, Scenario};
-pub use question::{Ask, Choice, Right};
 pub use schema::schema;
 pub use script::{ScriptKey, script_calls};
 pub use settings::{Appendonly, Isolation, Millis, Settings};
-pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Setup, Step, Verb};
-pub use story::{Action, MoveRef, Pass, StoryItem};
+pub use step::Step;
 pub use table::Table;
 pub use trust::Covered;
 

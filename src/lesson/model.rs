@@ -268,14 +268,6 @@ pub enum Language {
 }
 
 impl Language {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Python => "Python",
-            Self::Node => "Node",
-            Self::Java => "Java",
-        }
-    }
-
     /// The name in lessons and on the command line.
     pub fn id(self) -> &'static str {
         match self {
@@ -492,7 +484,7 @@ pub struct Recipes {
     pub programs: IndexMap<String, Recipe>,
     /// The names of recipes that come from the file beside the lesson, rather than from Lockstep's own.
     #[serde(skip)]
-    pub beside: BTreeSet<String>,
+    pub local: BTreeSet<String>,
 }
 
 /// A program that lessons use by name.

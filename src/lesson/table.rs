@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     Lesson, Scenario,
     error::{Mistake, MistakeSpan, Path},
-    plan::doubts::Answer,
+    plan::lints::Answer,
 };
 use crate::text::{Text, both};
 

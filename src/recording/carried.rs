@@ -49,11 +49,6 @@ pub fn open(scenario: &Scenario) -> Result<Recording, NotCarried> {
     Ok(recording)
 }
 
-/// The names of all embedded files.
-pub fn files() -> impl Iterator<Item = String> {
-    CARRIED.files().map(|file| file.path().display().to_string())
-}
-
 /// Finds the recording of exactly this scenario and checks its first line.
 fn find(scenario: &Scenario) -> Result<(PathBuf, &'static [u8]), NotCarried> {
     let (lesson, variant) = (scenario.loaded.lesson.id.clone(), scenario.variant.clone());

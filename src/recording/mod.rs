@@ -206,20 +206,6 @@ fn plain<'a>(mut file: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     Ok(Box::new(file))
 }
 
-impl Recording {
-    /// A finished run, as if written and read again.
-    pub fn of(scenario: &Scenario, log: &Log) -> Self {
-        let mut recorded = Log::new();
-        recorded.extend(log.events().iter().cloned().map(|mut event| {
-            if let EventKind::LabReady { clock, .. } = &mut event.kind {
-                *clock = ClockKind::Recorded;
-            }
-            event
-        }));
-        Self { header: Header::of(scenario), log: recorded }
-    }
-}
-
 impl Header {
     fn of(scenario: &Scenario) -> Self {
         Self {

@@ -381,7 +381,6 @@ pub struct Misjudged {
     pub expected: Option<String>,
     /// The round that it failed.
     pub failed: Option<String>,
-    pub says: Text,
 }
 
 /// Judges all known answers of an exercise. Calls `report` with each answer and the rounds that it went
@@ -406,12 +405,10 @@ pub async fn verify(
             expected => failed == expected,
         };
         if !is_so {
-            let failure = last.and_then(|round| round.failure.as_ref());
             wrong.push(Misjudged {
                 answer: text.file.clone(),
                 expected: expected.map(str::to_owned),
                 failed: failed.map(str::to_owned),
-                says: failure.map(|failure| failure.says.clone()).unwrap_or_default(),
             });
         }
     }

@@ -45,10 +45,10 @@ pub(crate) mod names;
 pub(crate) mod watch;
 pub mod why;
 
-pub use decide::{Undecided, decide};
+pub use decide::decide;
 pub use evidence::evidence;
 pub(crate) use judge::is_so_after;
-pub use judge::{Found, is_so, judge, value};
+pub use judge::{is_so, judge, value};
 pub use watch::{Breach, Watch, breaches};
 pub(crate) use watch::{Ended, lasting, recorded, with_breaches};
 

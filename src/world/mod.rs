@@ -10,7 +10,7 @@ pub(crate) mod sentinels;
 pub(crate) mod server;
 
 pub use actor::{ActorWorld, Life};
-pub use holding::{Holding, HoldingChange, Overlap};
+pub use holding::{Holding, Overlap};
 pub use sentinels::Sentinels;
 pub use server::{Change, ServerWorld, changes};
 

@@ -9,7 +9,10 @@ use serde::{
     de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor},
 };
 
-use crate::text::{Text, both};
+use crate::{
+    lesson::error::{Finding, finding},
+    text::{Text, both},
+};
 
 /// Line and column, the message, and the help.
 pub(crate) type Refusal = (Option<(usize, usize)>, Text, Text);
@@ -39,7 +42,7 @@ pub(crate) fn check(text: &str) -> Result<(), Refusal> {
     let mut weight = Weight::default();
     match (&mut weight).deserialize(serde_yaml::Deserializer::from_str(text)) {
         Err(error) => match weight.refused {
-            Some((message, help)) => {
+            Some(Finding { message, help }) => {
                 Err((error.location().map(|place| (place.line(), place.column())), message, help))
             }
             // Invalid YAML is reported when the file is parsed; everything before that place is within bounds.
@@ -55,7 +58,7 @@ struct Weight {
     values: usize,
     text: usize,
     /// Why the file is refused, and what would be right.
-    refused: Option<(Text, Text)>,
+    refused: Option<Finding>,
 }
 
 impl Weight {
@@ -64,15 +67,11 @@ impl Weight {
         self.text += text;
         if self.values > VALUES || self.text > TEXT {
             let most = TEXT >> 20;
-            self.refused = Some((
-                both!(
-                    "with what its aliases (`*name`) repeat it has more than {VALUES} values or {most} MiB of text",
-                    "算上别名（`*name`）重复的内容，它有超过 {VALUES} 个值或 {most} MiB 文字"
-                ),
-                both!(
-                    "aliases (`*name`) that contain aliases multiply; write the parts out",
-                    "别名（`*name`）套别名会成倍膨胀；请把各部分直接写出来"
-                ),
+            self.refused = Some(finding!(
+                "with what its aliases (`*name`) repeat it has more than {VALUES} values or {most} MiB of text",
+                "算上别名（`*name`）重复的内容，它有超过 {VALUES} 个值或 {most} MiB 文字",
+                "aliases (`*name`) that contain aliases multiply; write the parts out",
+                "别名（`*name`）套别名会成倍膨胀；请把各部分直接写出来"
             ));
             return Err(E::custom("too much"));
         }
@@ -179,10 +178,10 @@ impl Visitor<'_> for Key<'_> {
             return Ok(());
         }
         let short: String = name.chars().take(60).collect();
-        self.weight.refused = Some((
-            both!("`{short}` is here twice", "`{short}` 在这里出现了两次"),
-            both!("give each a name of its own", "请给每个各起一个名字"),
-        ));
+        self.weight.refused = Some(Finding {
+            message: both!("`{short}` is here twice", "`{short}` 在这里出现了两次"),
+            help: both!("give each a name of its own", "请给每个各起一个名字"),
+        });
         Err(E::custom("twice"))
     }
 }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use self::shape::Shape;
 use super::{
-    error::{LessonError, Mistake, MistakeSpan, Path, from_custom},
+    error::{LessonError, Mistake, MistakeSpan, Path, finding, from_custom},
     kata::Answer,
     model::{FORMAT, Lesson, Recipes},
 };
@@ -140,16 +140,12 @@ impl Source {
         let parsed = serde_yaml::from_str(&self.text).map_err(|error| self.explain::<T>(&error))?;
         match format(&parsed) {
             1..=FORMAT => Ok(parsed),
-            other => Err(self.place(
-                &Mistake::new(
-                    &Path::root().key("format"),
-                    both!("format {other} is not known", "不认识 format {other}"),
-                )
-                .help(both!(
-                    "this Lockstep reads format 1 to {FORMAT}",
-                    "这个 Lockstep 读取 format 1 到 {FORMAT}"
-                )),
-            )),
+            other => Err(self.place(&Path::root().key("format").mistake(finding!(
+                "format {other} is not known",
+                "不认识 format {other}",
+                "this Lockstep reads format 1 to {FORMAT}",
+                "这个 Lockstep 读取 format 1 到 {FORMAT}"
+            )))),
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value as Schema;
 use serde_yaml::Value;
 
 use super::super::{
-    error::{ALIKE, Mistake, MistakeSpan, Path, Segment, did_you_mean, nearest},
+    error::{ALIKE, Mistake, MistakeSpan, Path, Segment, did_you_mean, finding, nearest},
     step::{FIELDS, KEYWORDS, is_command},
 };
 use super::synonyms;
@@ -306,11 +306,9 @@ impl<'s> Shape<'s> {
             let Some(key) = key.as_str() else {
                 let shown = serde_yaml::to_string(key).unwrap_or_default();
                 let shown = shown.trim();
-                return Err(Mistake::new(
-                    path,
-                    both!("the key `{shown}` is no name", "键 `{shown}` 不是名字"),
-                )
-                .help(both!(
+                return Err(path.mistake(finding!(
+                    "the key `{shown}` is no name",
+                    "键 `{shown}` 不是名字",
                     "a name needs quotes here, \"{shown}\", and so does a text with a comma in it",
                     "名字要加引号：\"{shown}\"；如果它是一段带逗号的文字，要给整段文字加引号"
                 )));

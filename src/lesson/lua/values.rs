@@ -2,7 +2,7 @@
 //! always mistakes.
 
 use super::{
-    super::plan::{doubts::Answer, keys},
+    super::plan::{keys, lints::Answer},
     LuaMistake, Reader, Value,
 };
 use crate::{

@@ -130,7 +130,7 @@ impl State {
                     operation.allow.iter().any(|code| code != "1213" && code != "1205" || ends_itself(code));
                 let key = row.split(' ').next().unwrap_or(row);
                 // A row that a program inserts may not be there yet.
-                !copes && rows::row_doubt(key, scenario).is_none() && !rows::are_inserted(key, scenario)
+                !copes && rows::row_lint(key, scenario).is_none() && !rows::are_inserted(key, scenario)
             }
             None => operation.allow.is_empty(),
         };

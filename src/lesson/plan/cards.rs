@@ -3,7 +3,7 @@
 use super::{
     super::{
         Lesson,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::Template,
         story::MoveRef,
     },
@@ -45,11 +45,9 @@ fn check_bare(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
         for (lang, words) in [("en", &text.en), ("zh", &text.zh)] {
             let names = Template::parse(words).map(|template| template.names()).unwrap_or_default();
             if let Some(name) = names.iter().find(|name| is_known(name)) {
-                let message = both!(
+                return Err(path.key(lang).mistake(finding!(
                     "nothing is inserted into this text: learners read `${{{name}}}` as it stands",
-                    "这段文字里不会填入任何值：学员看到的就是 `${{{name}}}`"
-                );
-                return Err(Mistake::new(&path.key(lang), message).help(both!(
+                    "这段文字里不会填入任何值：学员看到的就是 `${{{name}}}`",
                     "write the value itself; `summary`, `intro` and the story insert values",
                     "请直接写出值；`summary`、`intro` 和剧情里才会填入"
                 )));
@@ -85,11 +83,9 @@ pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mista
         };
         let Some(at) = shown.at.as_ref().filter(|at| scenario.step_of(at).is_none()) else { continue };
         let (who, label, variant) = (&at.who, &at.label, &shown.variant);
-        let message = both!(
+        return Err(path.key("at").mistake(finding!(
             "the story of `{variant}` has no move `{who}.{label}`",
-            "`{variant}` 的剧情里没有 `{who}.{label}` 这一步"
-        );
-        return Err(Mistake::new(&path.key("at"), message).help(both!(
+            "`{variant}` 的剧情里没有 `{who}.{label}` 这一步",
             "name a move as it stands there, or leave `at` out for its end",
             "请照剧情里的写法，或者省略 `at` 表示结尾"
         )));

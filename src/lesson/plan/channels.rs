@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{Mistake, did_you_mean},
+        error::{Mistake, did_you_mean, finding},
         expr::Template,
     },
     PlannedVerb, Scenario,
@@ -36,14 +36,7 @@ fn check_scripts(scenario: &Scenario, subscribed: &BTreeSet<String>) -> Result<(
         let other = keys.iter().find(|key| is_subscribed(&key.pattern()));
         if let Some(other) = other.filter(|_| !channel.contains(ANY) && !is_subscribed(&channel)) {
             let at = n + 1;
-            let message = both!(
-                "the script `{name}` publishes to `KEYS[{at}]`, here `{channel}`, and nobody subscribes to that",
-                "脚本 `{name}` 向 `KEYS[{at}]` 发布消息，这里是 `{channel}`，而没有谁订阅它"
-            );
-            return Err(Mistake::new(&path.key("keys").index(n), message).help(both!(
-                "write `{other}` in its place: the keys are in the order in which the script reads them",
-                "这里应写 `{other}`：键要按脚本读取的顺序写"
-            )));
+            return Err(path.key("keys").index(n).mistake(finding!("the script `{name}` publishes to `KEYS[{at}]`, here `{channel}`, and nobody subscribes to that", "脚本 `{name}` 向 `KEYS[{at}]` 发布消息，这里是 `{channel}`，而没有谁订阅它", "write `{other}` in its place: the keys are in the order in which the script reads them", "这里应写 `{other}`：键要按脚本读取的顺序写")));
         }
     }
     Ok(())

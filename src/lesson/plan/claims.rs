@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Mistake, Path, did_you_mean, finding, nearest},
         expr::{Expr, Mentions, Template, mentions::split_comparison},
         model::{Claim, Lesson},
     },
@@ -357,7 +357,7 @@ impl Vocabulary<'_> {
     /// Checks that the lab has servers that can answer a function.
     fn can_answer(&self, function: &str, about: Option<&str>, path: &Path) -> Result<(), Mistake> {
         let lab = self.roster.lab;
-        let only = |product| lab.parts().iter().all(|part| part.product() == product);
+        let only = |product| lab.is_only(product);
         let only_redis = only(Product::Redis);
         let locks_files = self.roster.actors.iter().any(|plan| plan.program.locks_files);
         let wrong = |message: Text, help: Text| Err(Mistake::new(path, message).help(help));
@@ -440,11 +440,9 @@ pub(crate) fn plan(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<PlannedClaim>, Mistake> {
     if claims.is_empty() {
-        return Err(Mistake::new(
-            path,
-            both!("a variant that claims nothing cannot be proved", "没有断言（claims）的方案无从证明"),
-        )
-        .help(both!(
+        return Err(path.mistake(finding!(
+            "a variant that claims nothing cannot be proved",
+            "没有断言（claims）的方案无从证明",
             "say what must be observed, such as `sold == 10` or `overlap: lock`",
             "请写出必须观察到什么，例如 `sold == 10` 或 `overlap: lock`"
         )));

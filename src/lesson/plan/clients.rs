@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Mistake, Path, did_you_mean, finding, nearest},
         expr::{Scope, Template},
         lab_kind::LabKind,
         library::carried_file,
@@ -186,29 +186,17 @@ pub(crate) fn plan(
                 return Err(not_with_named_threads(if crowd.is_some() { "crowd" } else { "threads" }, &path));
             }
             _ => {
-                return Err(Mistake::new(
-                    &path,
-                    both!(
-                        "a client needs either `runs` or `named_threads`",
-                        "客户端要么写 `runs`，要么写 `named_threads`"
-                    ),
-                )
-                .help(both!(
+                return Err(path.mistake(finding!(
+                    "a client needs either `runs` or `named_threads`",
+                    "客户端要么写 `runs`，要么写 `named_threads`",
                     "`{{ runs: PROGRAM }}`, perhaps with `processes`, `threads` or `crowd`",
                     "`{{ runs: 程序名 }}`，还可以加上 `processes`、`threads` 或 `crowd`"
                 )));
             }
         };
         if threads.len() > 1 && threads.iter().any(|(_, program)| program.locks_files) {
-            let message = both!(
-                "a client that locks files is one process with one thread: the kernel tells who has locked a file by its \
-                 process",
-                "锁文件的客户端只能有一个线程：内核是按进程记录谁锁了文件的"
-            );
-            return Err(Mistake::new(&path, message).help(both!(
-                "write `processes` in place of `threads` or `crowd`",
-                "把 `threads` 或 `crowd` 换成 `processes`"
-            )));
+            return Err(path.mistake(finding!("a client that locks files is one process with one thread: the kernel tells who has locked a file by its \
+                 process", "锁文件的客户端只能有一个线程：内核是按进程记录谁锁了文件的", "write `processes` in place of `threads` or `crowd`", "把 `threads` 或 `crowd` 换成 `processes`")));
         }
         let mut index = 0_u32;
         if count == Some(0) || crowd == Some(0) {
@@ -274,11 +262,9 @@ fn outside(
         || client.threads.is_some()
         || client.crowd.is_some()
     {
-        let message = both!(
+        return Err(path.mistake(finding!(
             "a client with `exec` is one process, and has no other program",
-            "写了 `exec` 的客户端就是一个进程，没有别的程序"
-        );
-        return Err(Mistake::new(&path, message).help(both!(
+            "写了 `exec` 的客户端就是一个进程，没有别的程序",
             "`{{ exec: [COMMAND, ARGUMENT], speaks: redis }}`, perhaps with `processes`",
             "`{{ exec: [命令, 参数], speaks: redis }}`，还可以加上 `processes`"
         )));

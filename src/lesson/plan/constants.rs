@@ -6,15 +6,14 @@ use minijinja::Value;
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Scope, Template, json_value},
         model::Params,
     },
     commands,
-    doubts::Kind,
+    lints::Kind,
     program::BUILTINS,
 };
-use crate::text::both;
 
 #[derive(Debug)]
 pub(crate) struct Constants {
@@ -121,7 +120,7 @@ impl Constants {
             if ["${self}", "${client}", "${token}"].contains(&written.as_str()) {
                 return Some(written);
             }
-            self.text(word).filter(|(_, from)| from.is_disjoint(&self.changed)).map(|(text, _)| text)
+            self.settled(word)
         };
         commands::check_form(&words.iter().map(stays).collect::<Vec<_>>(), path)
     }
@@ -145,18 +144,18 @@ impl Constants {
         Some(text)
     }
 
+    /// The text of a template of which the program changes nothing so far.
+    pub(crate) fn settled(&self, template: &Template) -> Option<String> {
+        self.text(template).filter(|(_, from)| self.stay(from)).map(|(text, _)| text)
+    }
+
     /// Checks that the program changes none of the names that were used.
     pub(crate) fn verify(&self) -> Result<(), Mistake> {
         match self.relied_on.iter().find(|(name, _)| self.changed.contains(name)) {
             None => Ok(()),
-            Some((name, path)) => Err(Mistake::new(
-                path,
-                both!(
-                    "what is sent where hangs on `{name}`, which the program changes",
-                    "发送什么、发到哪里取决于 `{name}`，而程序会改变它"
-                ),
-            )
-            .help(both!(
+            Some((name, path)) => Err(path.mistake(finding!(
+                "what is sent where hangs on `{name}`, which the program changes",
+                "发送什么、发到哪里取决于 `{name}`，而程序会改变它",
                 "write the command out, or give the parameter a name that no `let` and no operation has",
                 "请把命令直接写出来，或者给参数起一个 `let` 和操作都没用的名字"
             ))),

@@ -3,7 +3,7 @@
 use super::{
     super::{
         Explore, ExploreExpect, Failing, LabKind, MOST_FAULTS, MOST_MOVES, MayFail,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         has_word,
     },
     ClientPlan, Scenario,
@@ -88,11 +88,9 @@ pub(crate) fn check_wanted(
         )));
     }
     if let Some(n) = explore.broken_by.iter().position(|fault| explore.faults.contains(fault)) {
-        let message = both!(
+        return Err(path.key("broken_by").index(n).mistake(finding!(
             "with this fault no order may break an invariant, as `faults` says, and some order must",
-            "按 `faults` 的写法，有这个故障时任何顺序都不能违反不变式，这里却要求有顺序会违反"
-        );
-        return Err(Mistake::new(&path.key("broken_by").index(n), message).help(both!(
+            "按 `faults` 的写法，有这个故障时任何顺序都不能违反不变式，这里却要求有顺序会违反",
             "name it in one of both: in `broken_by` if the fix does not survive it",
             "只写在其中一处：修复扛不住的故障写在 `broken_by`"
         )));
@@ -139,14 +137,12 @@ pub(crate) fn check_wanted(
         }
     }
     if nothing_is_never && explore.expect.is_about_invariants() {
-        return Err(Mistake::new(
-            path,
-            both!(
-                "nothing is said never to be so, so no order could violate it",
-                "没有写什么是绝不允许的，任何顺序都谈不上违反"
-            ),
-        )
-        .help(both!("say what with `invariants`", "请用 `invariants` 写明")));
+        return Err(path.mistake(finding!(
+            "nothing is said never to be so, so no order could violate it",
+            "没有写什么是绝不允许的，任何顺序都谈不上违反",
+            "say what with `invariants`",
+            "请用 `invariants` 写明"
+        )));
     }
     Ok(())
 }
@@ -166,12 +162,5 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     };
     let Some(n) = explore.faults.iter().position(needs_in_process) else { return Ok(()) };
     let at = scenario.path().key("explore").key("faults").index(n);
-    let message = both!(
-        "no order may have this fault here: only `crash`, `freeze` and the `skew` of a client",
-        "这里的顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"
-    );
-    Err(Mistake::new(&at, message).help(both!(
-        "the others are for programs of Redis commands that wait neither in their server nor for a notification, a file or a mutex",
-        "其他故障只能用于只发 Redis 命令的程序，而且不能在服务器里等待，也不等通知、文件锁或互斥量"
-    )))
+    Err(at.mistake(finding!("no order may have this fault here: only `crash`, `freeze` and the `skew` of a client", "这里的顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`", "the others are for programs of Redis commands that wait neither in their server nor for a notification, a file or a mutex", "其他故障只能用于只发 Redis 命令的程序，而且不能在服务器里等待，也不等通知、文件锁或互斥量")))
 }

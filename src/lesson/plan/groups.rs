@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{Mistake, Path, did_you_mean},
+        error::{Mistake, Path, did_you_mean, finding},
         expr::Template,
     },
     PlannedVerb, Scenario,
@@ -37,11 +37,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             ("XGROUP", [create, stream, group, _, rest @ ..]) if create.eq_ignore_ascii_case("CREATE") => {
                 let makes = rest.iter().any(|word| word.eq_ignore_ascii_case("MKSTREAM"));
                 if let (true, false, false, Some(path)) = (in_setup, makes, streams.contains(stream), &path) {
-                    let message = both!(
+                    return Err(path.key("redis").mistake(finding!(
                         "there is no stream `{stream}` yet: Redis answers ERR",
-                        "流 `{stream}` 还不存在，Redis 会回复 ERR"
-                    );
-                    return Err(Mistake::new(&path.key("redis"), message).help(both!(
+                        "流 `{stream}` 还不存在，Redis 会回复 ERR",
                         "let the command make it: `XGROUP CREATE {stream} {group} $ MKSTREAM`",
                         "让这条命令顺便创建它：`XGROUP CREATE {stream} {group} $ MKSTREAM`"
                     )));

@@ -6,10 +6,14 @@ mod replies;
 use std::collections::BTreeSet;
 
 use self::replies::{check_lost, needs_reply};
-use super::{super::error::Mistake, Act, Scenario, order::Positions};
+use super::{
+    super::error::{Finding, Mistake, finding},
+    Act, Scenario,
+    order::Positions,
+};
 use crate::{
     log::{ActorId, Direction, Fault, LinkId, Product},
-    text::{Text, both},
+    text::both,
 };
 
 #[derive(Default)]
@@ -47,12 +51,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         let client = |actor: &ActorId| &scenario.actor(*actor).actor.client;
         let dead = moved.iter().map(client).find(|client| state.crashed.contains(*client));
         let mut wrong = dead.map(|client| {
-            (
-                both!("`{client}` has crashed by now and makes no move", "`{client}` 已经崩溃，不会再有操作"),
-                both!(
-                    "move it before its `crash`, or move another client",
-                    "请把操作放在 `crash` 之前，或者换一个客户端"
-                ),
+            finding!(
+                "`{client}` has crashed by now and makes no move",
+                "`{client}` 已经崩溃，不会再有操作",
+                "move it before its `crash`, or move another client",
+                "请把操作放在 `crash` 之前，或者换一个客户端"
             )
         });
         let alone = match &line.act {
@@ -65,12 +68,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             .map(client)
             .filter(|_| alone.iter().map(client).all(|client| state.crashed.contains(client)))
         {
-            wrong = Some((
-                both!("`{client}` has crashed by now and makes no move", "`{client}` 已经崩溃，不会再有操作"),
-                both!(
-                    "leave it out of `moving`, or name another client",
-                    "请从 `moving` 里去掉它，或者换一个客户端"
-                ),
+            wrong = Some(finding!(
+                "`{client}` has crashed by now and makes no move",
+                "`{client}` 已经崩溃，不会再有操作",
+                "leave it out of `moving`, or name another client",
+                "请从 `moving` 里去掉它，或者换一个客户端"
             ));
         }
         // A program that may be over has nothing left to do.
@@ -103,7 +105,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if let Act::Finish(actors) = &line.act {
             wrong = wrong.or_else(|| actors.iter().find_map(|one| state.stops(scenario, &positions, *one)));
         }
-        Mistake::if_doubted(&line.path, wrong)?;
+        Mistake::if_found(&line.path, wrong)?;
         if is_open {
             continue;
         }
@@ -127,36 +129,36 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     scenario.claim_sources().try_for_each(|(source, at)| check_lost(&state.lost, source, &at))
 }
 
-fn of_frozen(client: &str) -> (Text, Text) {
-    (
-        both!("`{client}` is frozen here and makes no move", "`{client}` 此时被冻结，不会有操作"),
-        both!(
-            "write `- thaw: {client}` before it, or move another client",
-            "请先写 `- thaw: {client}`，或者换一个客户端"
-        ),
+fn of_frozen(client: &str) -> Finding {
+    finding!(
+        "`{client}` is frozen here and makes no move",
+        "`{client}` 此时被冻结，不会有操作",
+        "write `- thaw: {client}` before it, or move another client",
+        "请先写 `- thaw: {client}`，或者换一个客户端"
     )
 }
 
-fn of_ended(client: &str) -> (Text, Text) {
-    (
-        both!("the program of {client} is over here", "到这里 {client} 的程序已经结束了"),
-        both!("leave the move out, or move it before its `finish`", "请去掉这一步，或者放到 `finish` 之前"),
+fn of_ended(client: &str) -> Finding {
+    finding!(
+        "the program of {client} is over here",
+        "到这里 {client} 的程序已经结束了",
+        "leave the move out, or move it before its `finish`",
+        "请去掉这一步，或者放到 `finish` 之前"
     )
 }
 
 impl State {
     /// What is wrong with a fault on something dead, or on a link that holds nothing.
-    fn in_vain(&self, fault: &Fault) -> Option<(Text, Text)> {
+    fn in_vain(&self, fault: &Fault) -> Option<Finding> {
         match fault {
             Fault::Thaw { client: name } | Fault::ThawServer { server: name }
                 if self.crashed.contains(name) || self.killed.contains(name) =>
             {
-                Some((
-                    both!("`{name}` is dead here, and not frozen", "这里 `{name}` 已经死了，不是被冻结"),
-                    both!(
-                        "a server comes back with `- restart: {name}`, and a client does not",
-                        "服务器可以用 `- restart: {name}` 恢复，客户端死了就不会再回来"
-                    ),
+                Some(finding!(
+                    "`{name}` is dead here, and not frozen",
+                    "这里 `{name}` 已经死了，不是被冻结",
+                    "a server comes back with `- restart: {name}`, and a client does not",
+                    "服务器可以用 `- restart: {name}` 恢复，客户端死了就不会再回来"
                 ))
             }
             Fault::Cut { link }
@@ -166,38 +168,31 @@ impl State {
                 if self.crashed.contains(&link.from) || self.crashed.contains(&link.to) =>
             {
                 let dead = if self.crashed.contains(&link.from) { &link.from } else { &link.to };
-                Some((
-                    both!(
-                        "`{dead}` has crashed by now and sends nothing",
-                        "`{dead}` 已经崩溃，不会再发送任何内容"
-                    ),
-                    both!("write it before the `crash`, or leave it out", "请写在 `crash` 之前，或者去掉它"),
+                Some(finding!(
+                    "`{dead}` has crashed by now and sends nothing",
+                    "`{dead}` 已经崩溃，不会再发送任何内容",
+                    "write it before the `crash`, or leave it out",
+                    "请写在 `crash` 之前，或者去掉它"
                 ))
             }
-            Fault::Cut { link } if self.severed.contains(link) => Some((
-                both!("the link `{link}` is cut already", "链路 `{link}` 已经断开了"),
-                both!(
-                    "leave it out, or write `- release: {link}` between both",
-                    "请去掉它，或者在两者之间写 `- release: {link}`"
-                ),
+            Fault::Cut { link } if self.severed.contains(link) => Some(finding!(
+                "the link `{link}` is cut already",
+                "链路 `{link}` 已经断开了",
+                "leave it out, or write `- release: {link}` between both",
+                "请去掉它，或者在两者之间写 `- release: {link}`"
             )),
-            Fault::Hold { link, way } if self.held.contains(&(link.clone(), *way)) => Some((
-                both!("the link `{link}` is held already", "链路 `{link}` 已经被扣住了"),
-                both!(
-                    "leave it out, or write `- release: {link}` between both",
-                    "请去掉它，或者在两者之间写 `- release: {link}`"
-                ),
+            Fault::Hold { link, way } if self.held.contains(&(link.clone(), *way)) => Some(finding!(
+                "the link `{link}` is held already",
+                "链路 `{link}` 已经被扣住了",
+                "leave it out, or write `- release: {link}` between both",
+                "请去掉它，或者在两者之间写 `- release: {link}`"
             )),
             Fault::Drop { link } if !self.disturbed.contains(link) && !self.sent.contains(&link.from) => {
-                Some((
-                    both!(
-                        "the link `{link}` holds nothing here that could be lost",
-                        "链路 `{link}` 此时没有扣住任何内容，没有可丢的"
-                    ),
-                    both!(
-                        "write `- hold: {link}` before the move whose message is to be lost",
-                        "请在要丢失消息的那一步之前写 `- hold: {link}`"
-                    ),
+                Some(finding!(
+                    "the link `{link}` holds nothing here that could be lost",
+                    "链路 `{link}` 此时没有扣住任何内容，没有可丢的",
+                    "write `- hold: {link}` before the move whose message is to be lost",
+                    "请在要丢失消息的那一步之前写 `- hold: {link}`"
                 ))
             }
             _ => None,
@@ -205,61 +200,56 @@ impl State {
     }
 
     /// Applies a fault, and returns what is wrong if it changes nothing.
-    fn after(&mut self, fault: &Fault) -> Option<(Text, Text)> {
+    fn after(&mut self, fault: &Fault) -> Option<Finding> {
         match fault {
             Fault::Crash { client } => {
                 self.frozen.remove(client);
                 self.kept.retain(|(link, ..)| link.from != *client);
-                (!self.crashed.insert(client.clone())).then(|| {
-                    (
-                        both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),
-                        both!("leave it out, or crash another client", "请去掉它，或者换一个客户端"),
-                    )
+                (!self.crashed.insert(client.clone())).then(|| Finding {
+                    message: both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),
+                    help: both!("leave it out, or crash another client", "请去掉它，或者换一个客户端"),
                 })
             }
             Fault::Freeze { client: name } | Fault::FreezeServer { server: name } => {
                 if self.crashed.contains(name) || self.killed.contains(name) {
-                    return Some((
-                        both!(
-                            "`{name}` is dead here and cannot be frozen",
-                            "这里 `{name}` 已经死了，无法冻结"
-                        ),
-                        both!("freeze it before, or another one", "请放在它死掉之前，或者冻结另一个"),
+                    return Some(finding!(
+                        "`{name}` is dead here and cannot be frozen",
+                        "这里 `{name}` 已经死了，无法冻结",
+                        "freeze it before, or another one",
+                        "请放在它死掉之前，或者冻结另一个"
                     ));
                 }
-                (!self.frozen.insert(name.clone())).then(|| {
-                    (
-                        both!("`{name}` is frozen already", "`{name}` 已经被冻结了"),
-                        both!("write `- thaw: {name}` between both", "请在两者之间写 `- thaw: {name}`"),
-                    )
+                (!self.frozen.insert(name.clone())).then(|| Finding {
+                    message: both!("`{name}` is frozen already", "`{name}` 已经被冻结了"),
+                    help: both!("write `- thaw: {name}` between both", "请在两者之间写 `- thaw: {name}`"),
                 })
             }
             Fault::Thaw { client: name } | Fault::ThawServer { server: name } => (!self.frozen.remove(name))
                 .then(|| {
-                    (
-                        both!("`{name}` is not frozen here", "这里 `{name}` 并没有被冻结"),
-                        both!(
-                            "write `- freeze: {name}` somewhere before it",
-                            "请在它前面写 `- freeze: {name}`"
-                        ),
+                    finding!(
+                        "`{name}` is not frozen here",
+                        "这里 `{name}` 并没有被冻结",
+                        "write `- freeze: {name}` somewhere before it",
+                        "请在它前面写 `- freeze: {name}`"
                     )
                 }),
             Fault::KillServer { server } | Fault::LosePower { server } => {
                 self.frozen.remove(server);
                 (!self.killed.insert(server.clone())).then(|| {
-                    (
-                        both!("`{server}` is dead already", "`{server}` 已经被杀死了"),
-                        both!(
-                            "write `- restart: {server}` between both",
-                            "请在两者之间写 `- restart: {server}`"
-                        ),
+                    finding!(
+                        "`{server}` is dead already",
+                        "`{server}` 已经被杀死了",
+                        "write `- restart: {server}` between both",
+                        "请在两者之间写 `- restart: {server}`"
                     )
                 })
             }
             Fault::RestartServer { server } => (!self.killed.remove(server)).then(|| {
-                (
-                    both!("`{server}` is not dead here", "这里 `{server}` 并没有被杀死"),
-                    both!("write `- kill: {server}` somewhere before it", "请在它前面写 `- kill: {server}`"),
+                finding!(
+                    "`{server}` is not dead here",
+                    "这里 `{server}` 并没有被杀死",
+                    "write `- kill: {server}` somewhere before it",
+                    "请在它前面写 `- kill: {server}`"
                 )
             }),
             Fault::Cut { link } | Fault::Drop { link } => {
@@ -292,12 +282,11 @@ impl State {
                 None
             }
             Fault::Release { link } => Some({
-                (
-                    both!("nothing is wrong with the link `{link}` here", "这里链路 `{link}` 一切正常"),
-                    both!(
-                        "write `- hold: {link}` or `- cut: {link}` somewhere before it",
-                        "请在它前面写 `- hold: {link}` 或 `- cut: {link}`"
-                    ),
+                finding!(
+                    "nothing is wrong with the link `{link}` here",
+                    "这里链路 `{link}` 一切正常",
+                    "write `- hold: {link}` or `- cut: {link}` somewhere before it",
+                    "请在它前面写 `- hold: {link}` 或 `- cut: {link}`"
                 )
             }),
             _ => None,
@@ -306,7 +295,7 @@ impl State {
 }
 
 /// Reports a link from a master to its replica: the replica opens the connection, until a failover swaps the roles.
-fn of_replication(fault: &Fault, scenario: &Scenario) -> Option<(Text, Text)> {
+fn of_replication(fault: &Fault, scenario: &Scenario) -> Option<Finding> {
     let (Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Delay { link, .. }) = fault else {
         return None;
     };
@@ -326,12 +315,11 @@ fn of_replication(fault: &Fault, scenario: &Scenario) -> Option<(Text, Text)> {
         && !comes_back
         && !scenario.sends(|name| matches!(name, "REPLICAOF" | "SLAVEOF" | "FAILOVER")))
     .then(|| {
-        (
-            both!(
-                "the link `{link}` carries nothing: `{to}` is the replica, and it calls `{from}`",
-                "链路 `{link}` 上没有内容：`{to}` 是从节点，由它去连 `{from}`"
-            ),
-            both!("write `{to}->{from}`", "请写 `{to}->{from}`"),
+        finding!(
+            "the link `{link}` carries nothing: `{to}` is the replica, and it calls `{from}`",
+            "链路 `{link}` 上没有内容：`{to}` 是从节点，由它去连 `{from}`",
+            "write `{to}->{from}`",
+            "请写 `{to}->{from}`"
         )
     })
 }

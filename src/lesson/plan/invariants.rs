@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt};
 use super::{
     super::{
         LessonError, Scenario,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Expr, Scope, Template, within_allowance},
         invariant::{Invariant, Never},
         model::{Lesson, Variant},
@@ -146,11 +146,9 @@ fn each(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<InvariantPlan>, Mistake> {
     if invariants.is_empty() {
-        return Err(Mistake::new(
-            path,
-            both!("an empty list of what must never be", "“绝不允许”的列表是空的"),
-        )
-        .help(both!(
+        return Err(path.mistake(finding!(
+            "an empty list of what must never be",
+            "“绝不允许”的列表是空的",
             "leave `invariants` out: then no lock may have too many holders",
             "请去掉 `invariants`：那样就表示任何锁的持有者都不能过多"
         )));

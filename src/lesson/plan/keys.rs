@@ -39,7 +39,7 @@ pub(crate) fn check(
     .flat_map(|function| mentions.keys_of(function));
     let mut asked = asked.map(|(key, _)| key).peekable();
     let parts = scenario.lab();
-    if parts.parts().iter().all(|part| part.product() == Product::Zookeeper) {
+    if parts.is_only(Product::Zookeeper) {
         let paths =
             ["exists", "value", "children"].into_iter().flat_map(|function| mentions.keys_of(function));
         if let Some((path, _)) = paths.into_iter().find(|(path, _)| !path.starts_with('/')) {

@@ -4,7 +4,7 @@ use super::{notes, story};
 use crate::{
     lesson::{
         Expect, LabKind, Lesson, Libraries, Variant,
-        error::{Mistake, MistakeSpan, Path},
+        error::{Mistake, MistakeSpan, Path, finding},
         expr::Template,
         has_word,
     },
@@ -23,11 +23,9 @@ pub(super) fn check_names(lesson: &Lesson) -> Result<(), Mistake> {
     let root = Path::root();
     let id = &lesson.id;
     if !is_well_formed(id) {
-        return Err(Mistake::new(
-            &root.key("id"),
-            both!("`{id}` cannot be the name of a lesson", "`{id}` 不能用作课程名"),
-        )
-        .help(both!(
+        return Err(root.key("id").mistake(finding!(
+            "`{id}` cannot be the name of a lesson",
+            "`{id}` 不能用作课程名",
             "use lower-case letters, digits and hyphens, such as oversell-twice",
             "请用小写字母、数字和连字符，例如 oversell-twice"
         )));
@@ -93,11 +91,9 @@ fn check_libraries(libraries: &Libraries, path: &Path) -> Result<(), Mistake> {
             }
             let language = language.id();
             let path = path.key(language).key(name);
-            let message = both!(
+            return Err(path.mistake(finding!(
                 "no library and version: `{name}` `{version}`",
-                "不是库名和版本号：`{name}` `{version}`"
-            );
-            return Err(Mistake::new(&path, message).help(both!(
+                "不是库名和版本号：`{name}` `{version}`",
                 "name the library and one version of it, such as `{{ redis: 8.1.0 }}`",
                 "请写库名和一个确定的版本，例如 `{{ redis: 8.1.0 }}`"
             )));
@@ -168,11 +164,9 @@ pub(super) fn check_fixed_texts(
 /// Checks that a variant's lab has the metrics, and their names: those of ZooKeeper begin with `zk_`, and no other server has such.
 pub(super) fn check_metrics(lesson: &Lesson, lab: LabKind, at: &Path) -> Result<(), Mistake> {
     if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
-        return Err(Mistake::new(
-            &at.key("lab"),
-            both!("this lab cannot give the lesson's `metrics`", "这个 lab 给不出本课的 `metrics`"),
-        )
-        .help(both!(
+        return Err(at.key("lab").mistake(finding!(
+            "this lab cannot give the lesson's `metrics`",
+            "这个 lab 给不出本课的 `metrics`",
             "servers of another product count other things: make it a lesson of its own",
             "别的产品的服务器统计的是别的计数器：请另写一节课"
         )));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    blocked, cards, channels, constants, doubts, explored, fields, groups, idle, leases,
+    blocked, cards, channels, constants, explored, fields, groups, idle, leases,
     lesson::check_lesson,
-    locks, order,
+    lints, locks, order,
     params::params,
     scenario::Scenario,
     sql::{self, rows, tables},
@@ -70,14 +70,14 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(groups::check))
                 .and_then(|()| scenarios.iter().try_for_each(channels::check))
                 .and_then(|()| scenarios.iter().try_for_each(leases::check))
-                .and_then(|()| scenarios.iter().try_for_each(|scenario| doubts::check(scenario, &scenarios)))
-                .and_then(|()| doubts::check_invariants(&scenarios))
+                .and_then(|()| scenarios.iter().try_for_each(|scenario| lints::check(scenario, &scenarios)))
+                .and_then(|()| lints::check_invariants(&scenarios))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
                 .and_then(|()| scenarios.iter().try_for_each(blocked::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
                 .and_then(|()| order::check_questions(&scenarios))
                 .and_then(|()| scenarios.iter().try_for_each(znodes::check))
-                .and_then(|()| scenarios.iter().try_for_each(doubts::events::check))
+                .and_then(|()| scenarios.iter().try_for_each(lints::events::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
                 .and_then(|()| scenarios.iter().try_for_each(explored::check))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         Lesson,
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Mistake, Path, did_you_mean, finding, nearest},
         expr::Template,
         model::Params,
     },
@@ -45,11 +45,9 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
         let is_shared = shared.iter().any(|lock| stands_for(&name, lock));
         let limit = match &spec.holders {
             Some(_) if is_shared => {
-                let message = both!(
+                return Err(path.key("holders").mistake(finding!(
                     "`{name}` cannot have `holders` and be shared",
-                    "`{name}` 不能既有 `holders` 又是共享的"
-                );
-                return Err(Mistake::new(&path.key("holders"), message).help(both!(
+                    "`{name}` 不能既有 `holders` 又是共享的",
                     "a semaphore has `holders`, a read-write lock has readers that say `mode: shared`",
                     "信号量写 `holders`，读写锁由读者写 `mode: shared`"
                 )));
@@ -65,11 +63,9 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
         if let Some(given) = &spec.title {
             title = Some(counters::title(given, &path.key("title"), roster)?);
             if name.contains(ANY) {
-                let message = both!(
+                return Err(path.key("title").mistake(finding!(
                     "a title for several locks would not say which one is meant",
-                    "多把锁共用一个标题，就分不清是哪一把了"
-                );
-                return Err(Mistake::new(&path.key("title"), message).help(both!(
+                    "多把锁共用一个标题，就分不清是哪一把了",
                     "leave it out: each is shown by its name",
                     "请去掉它：每把锁都会显示自己的名字"
                 )));

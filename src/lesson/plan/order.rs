@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{
             Mentions,
             mentions::{joined, split_comparison},
@@ -115,11 +115,9 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
         let Some(name) = never_made(scenario, source, &made).filter(|_| !is_open) else { continue };
         let who = name.rsplit_once('.').map_or(name.as_str(), |(who, _)| who);
         let at = line.path.key("await").key("that");
-        let message = both!(
+        return Err(at.mistake(finding!(
             "`{name}` never comes here: nobody makes that move before or meanwhile",
-            "这里等不到 `{name}`：在此之前和等待期间都没有谁做这一步"
-        );
-        return Err(Mistake::new(&at, message).help(both!(
+            "这里等不到 `{name}`：在此之前和等待期间都没有谁做这一步",
             "write `- move: {name}` before it, or let {who} move meanwhile: `moving: [{who}]`",
             "请在前面写 `- move: {name}`，或者让 {who} 在等待期间行动：`moving: [{who}]`"
         )));

@@ -5,7 +5,7 @@ use crate::{
     lesson::{
         Lesson, Param, Params, Variant,
         duration::{parse_millis, parse_signed_millis},
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
     },
     text::both,
 };
@@ -35,14 +35,12 @@ pub(super) fn params(
     }
     if let Some(reserved) = params.keys().find(|name| BUILTINS.contains(&name.as_str())) {
         let path = Path::root().key("params").key(reserved);
-        return Err(Mistake::new(
-            &path,
-            both!(
-                "`{reserved}` is a name that every program has already",
-                "`{reserved}` 是每个程序都已有的名字"
-            ),
-        )
-        .help(both!("give the parameter another name", "请给参数换个名字")));
+        return Err(path.mistake(finding!(
+            "`{reserved}` is a name that every program has already",
+            "`{reserved}` 是每个程序都已有的名字",
+            "give the parameter another name",
+            "请给参数换个名字"
+        )));
     }
     for name in params.keys() {
         names::check(name, names::Named::Value, &Path::root().key("params").key(name))?;
@@ -70,14 +68,12 @@ pub(super) fn stays_duration(own: Option<&Param>, value: &Param, path: &Path) ->
         (Some(Param::Word(own)), Param::Word(word))
             if parse_millis(own).is_ok() && parse_signed_millis(word).is_err() =>
         {
-            Err(Mistake::new(
-                path,
-                both!(
-                    "`{word}` is no duration, and the parameter is one: `{own}`",
-                    "这个参数是时长（`{own}`），而 `{word}` 不是时长"
-                ),
-            )
-            .help(both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样")))
+            Err(path.mistake(finding!(
+                "`{word}` is no duration, and the parameter is one: `{own}`",
+                "这个参数是时长（`{own}`），而 `{word}` 不是时长",
+                "write it like 3s or 200ms",
+                "请写成 3s 或 200ms 这样"
+            )))
         }
         _ => Ok(()),
     }
@@ -86,14 +82,9 @@ pub(super) fn stays_duration(own: Option<&Param>, value: &Param, path: &Path) ->
 /// Checks the value of a parameter. Parameters are known before anything runs, so they cannot contain expressions.
 pub(super) fn check_value(value: &Param, path: &Path) -> Result<(), Mistake> {
     match value {
-        Param::Word(word) if word.contains("${") => Err(Mistake::new(
-            path,
-            both!(
-                "`{word}` is an expression, and a parameter is a value",
-                "`{word}` 是表达式，而参数必须是具体的值"
-            ),
-        )
-        .help(both!(
+        Param::Word(word) if word.contains("${") => Err(path.mistake(finding!(
+            "`{word}` is an expression, and a parameter is a value",
+            "`{word}` 是表达式，而参数必须是具体的值",
             "write the value itself, such as 30s, and compute where the parameter is used",
             "请直接写值，例如 30s；要计算，在用到参数的地方写表达式"
         ))),

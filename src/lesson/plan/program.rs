@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{Finding, Mistake, Path},
         expr::{Expr, Template},
     },
     call::PlannedCall,
-    doubts::{Answer, Doubt, items},
+    lints::{Answer, items},
     sql,
 };
 #[cfg(doc)]
@@ -140,7 +140,7 @@ pub struct Program {
     /// Expressions that read columns of rows or messages, with their paths.
     pub asked: Vec<(String, Path)>,
     /// Mistakes that `check` reports although a run goes on with them.
-    pub doubts: Vec<Mistake>,
+    pub findings: Vec<Mistake>,
     /// Whether the program sees a lost reply as `'Lost'`, as claims do. In `format: 1` it sees `none`.
     pub reads_lost: bool,
 }
@@ -396,10 +396,10 @@ impl Program {
         (!is_set && texts.all(|other| other.as_ref() == Some(&first))).then_some(first)
     }
 
-    /// The doubt about a claim that an operation's answer is nil, if the operation always answers. In claims an error
+    /// The finding about a claim that an operation's answer is nil, if the operation always answers. In claims an error
     /// is its code.
-    pub(crate) fn nil_doubt(&self, label: &str, name: &str) -> Option<Doubt> {
-        Answer::nil_doubt(&self.only_named(label)?.verb, name)
+    pub(crate) fn nil_lint(&self, label: &str, name: &str) -> Option<Finding> {
+        Answer::nil_lint(&self.only_named(label)?.verb, name)
     }
 
     /// Whether an operation with this label allows the error code.

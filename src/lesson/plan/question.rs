@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::Expr,
         question::{Ask, Choice, Right},
     },
@@ -59,11 +59,9 @@ pub(crate) fn plan(
         ));
     }
     if ask.choices.iter().all(|choice| choice.right.is_none()) {
-        return Err(Mistake::new(
-            &choices_path,
-            both!("a question that no choice answers", "没有一个选项是正确答案"),
-        )
-        .help(both!(
+        return Err(choices_path.mistake(finding!(
+            "a question that no choice answers",
+            "没有一个选项是正确答案",
             "give at least one choice a `right:` – an expression over what then happens, or `true`",
             "至少给一个选项写上 `right:`：关于随后发生的事的表达式，或者 `true`"
         )));
@@ -83,15 +81,12 @@ pub(crate) fn plan(
     }
     if let Some((before, n)) = same_right(&ask.choices) {
         let (first, second) = (before + 1, n + 1);
-        let message = both!(
+        return Err(choices_path.index(n).key("right").mistake(finding!(
             "choices {first} and {second} are right at the same time",
-            "第 {first} 个和第 {second} 个选项同时成立"
-        );
-        let help = both!(
+            "第 {first} 个和第 {second} 个选项同时成立",
             "each `right:` says what happens where its choice is right, and nothing else",
             "每个 `right:` 只描述该选项正确时发生的事"
-        );
-        return Err(Mistake::new(&choices_path.index(n).key("right"), message).help(help));
+        )));
     }
     let choices = ask
         .choices
@@ -127,11 +122,9 @@ fn plan_choice(
         Some(Right::When(source)) => RightPlan::When(vocabulary.expr(source, &path.key("right"))?),
     };
     if choice.why.is_none() && !matches!(right, RightPlan::Always) {
-        return Err(Mistake::new(
-            path,
-            both!("a choice that may be wrong has no `why`", "可能选错的选项没有 `why`"),
-        )
-        .help(both!(
+        return Err(path.mistake(finding!(
+            "a choice that may be wrong has no `why`",
+            "可能选错的选项没有 `why`",
             "say why it is wrong, in `why: {{ en: …, zh: … }}`, for the learner who chose it",
             "请用 `why: {{ en: …, zh: … }}` 向选了它的学员说明为什么错"
         )));
@@ -150,14 +143,9 @@ pub(crate) fn check_decided(story: &[StoryLine]) -> Result<(), Mistake> {
         let left = story[n + 1..].iter().filter(|line| line.act.is_step()).count();
         let wanted = usize::try_from(ask.after).unwrap_or(usize::MAX);
         if left < wanted {
-            return Err(Mistake::new(
-                &line.path.key("ask").key("after"),
-                both!(
-                    "decided after {wanted} further steps, but only {left} follow that are no narration",
-                    "要再过 {wanted} 步才见分晓，可后面除了旁白只剩 {left} 步"
-                ),
-            )
-            .help(both!(
+            return Err(line.path.key("ask").key("after").mistake(finding!(
+                "decided after {wanted} further steps, but only {left} follow that are no narration",
+                "要再过 {wanted} 步才见分晓，可后面除了旁白只剩 {left} 步",
                 "ask before the step that answers, or give a smaller `after`",
                 "请在揭晓答案的那一步之前提问，或者把 `after` 写小一些"
             )));

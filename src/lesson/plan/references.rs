@@ -3,7 +3,7 @@
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Mentions, mentions::Call},
     },
     claims::ACTOR_FUNCTIONS,
@@ -81,11 +81,9 @@ fn check_order(
         // An external program may report at run time that it waits.
         let may_wait = |program: &Program| program.outside || program.instructions.iter().any(waits);
         if !members(who)?.iter().any(|plan| may_wait(&plan.program)) {
-            return Err(Mistake::new(
-                path,
-                both!("`{who}` never says that it waits for a lock", "`{who}` 的程序从没说过它在等锁"),
-            )
-            .help(both!(
+            return Err(path.mistake(finding!(
+                "`{who}` never says that it waits for a lock",
+                "`{who}` 的程序从没说过它在等锁",
                 "write `- waits: LOCK` in its program, before the operation that asks for the lock",
                 "请在它的程序里、申请锁的操作之前写 `- waits: 锁名`"
             )));

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     lesson::{
         Claim, Invariant, LabKind, LessonError, Libraries, Params, Settings, Variant,
-        error::{Mistake, MistakeSpan, Path, did_you_mean, nearest},
+        error::{Mistake, MistakeSpan, Path, did_you_mean, finding, nearest},
         expr::{Scope, Template, within_allowance},
     },
     log::{ActorId, CounterInfo, LockInfo},
@@ -243,11 +243,9 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         .collect::<Result<_, _>>()?;
     let (story, story_path) = own_or(variant.story.as_ref(), &lesson.story, "story", &at);
     if story.is_empty() {
-        return Err(Mistake::new(
-            &story_path,
-            both!("a story in which nothing happens", "剧情（story）里什么也没有发生"),
-        )
-        .help(both!(
+        return Err(story_path.mistake(finding!(
+            "a story in which nothing happens",
+            "剧情（story）里什么也没有发生",
             "give the lesson a `story`, or this variant one of its own",
             "请给课程写 `story`，或者给这个方案写自己的 `story`"
         )));

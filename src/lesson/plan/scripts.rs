@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        error::{Mistake, MistakeSpan, Path},
+        error::{Finding, Mistake, MistakeSpan, Path, finding},
         has_word,
         lua::{self, Lua},
     },
@@ -101,11 +101,9 @@ fn check_arguments(
     {
         return Ok(());
     }
-    let message = both!(
+    Err(path.mistake(finding!(
         "the script `{name}` reads `{read}`, and `args` has {given}",
-        "脚本 `{name}` 要读 `{read}`，而 `args` 只有 {given} 个"
-    );
-    Err(Mistake::new(path, message).help(both!(
+        "脚本 `{name}` 要读 `{read}`，而 `args` 只有 {given} 个",
         "give as many as it reads, in their order: `args: [\"${{token}}\", …]`; the first is `ARGV[1]`",
         "请按顺序给够：`args: [\"${{token}}\", …]`；第一个是 `ARGV[1]`"
     )))
@@ -187,8 +185,8 @@ pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
     })
 }
 
-/// The doubt about keys or arguments that a script is given and never reads.
-pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usize)) -> Option<(Text, Text)> {
+/// The finding about keys or arguments that a script is given and never reads.
+pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usize)) -> Option<Finding> {
     // An index that is no number may read all of them, and a script that reads no keys may get them for a cluster's
     // sake.
     let by_figure = |array: &str| {
@@ -199,24 +197,22 @@ pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usi
     };
     let extra = |array: &str, field: &str, read: usize, given: usize| {
         (read > 0 && given > read && by_figure(array)).then(|| {
-            (
-                both!(
-                    "`{field}` has {given}, and the script `{name}` never reads `{array}[{given}]`",
-                    "`{field}` 有 {given} 个，而脚本 `{name}` 从不读 `{array}[{given}]`"
-                ),
-                both!("leave it out, or read it in the script", "请去掉它，或者在脚本里读取它"),
+            finding!(
+                "`{field}` has {given}, and the script `{name}` never reads `{array}[{given}]`",
+                "`{field}` 有 {given} 个，而脚本 `{name}` 从不读 `{array}[{given}]`",
+                "leave it out, or read it in the script",
+                "请去掉它，或者在脚本里读取它"
             )
         })
     };
     let skipped = || {
         let names = |n: &usize| !source.contains(&format!("ARGV[{n}]"));
         let n = (1..=given.1.min(lua.args)).find(names).filter(|_| by_figure("ARGV"))?;
-        Some((
-            both!("the script `{name}` never reads `ARGV[{n}]`", "脚本 `{name}` 从不读 `ARGV[{n}]`"),
-            both!(
-                "read it in the script, or leave it out of `args`: the first is `ARGV[1]`",
-                "请在脚本里读取它，或者从 `args` 里去掉：第一个是 `ARGV[1]`"
-            ),
+        Some(finding!(
+            "the script `{name}` never reads `ARGV[{n}]`",
+            "脚本 `{name}` 从不读 `ARGV[{n}]`",
+            "read it in the script, or leave it out of `args`: the first is `ARGV[1]`",
+            "请在脚本里读取它，或者从 `args` 里去掉：第一个是 `ARGV[1]`"
         ))
     };
     extra("KEYS", "keys", lua.keys, given.0)

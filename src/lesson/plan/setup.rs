@@ -9,7 +9,7 @@ use super::{
         step::Setup,
     },
     PlannedCall, PlannedVerb,
-    compile::slots_doubt,
+    compile::slots_lint,
     constants::{Constants, values},
     templates::{foreign, template},
 };
@@ -49,7 +49,7 @@ pub(crate) fn plan(
         return Err(Mistake::new(&path.key("zk"), message)
             .help(both!("leave `-e` out, or let a client create it", "请去掉 `-e`，或者由客户端来创建")));
     }
-    Mistake::if_doubted(&path.key("redis"), slots_doubt(&verb).filter(|_| lab.is_cluster()))?;
+    Mistake::if_found(&path.key("redis"), slots_lint(&verb).filter(|_| lab.is_cluster()))?;
     Ok(PlannedSetup { verb, on })
 }
 

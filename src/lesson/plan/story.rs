@@ -8,7 +8,7 @@ use super::{
     super::{
         LabKind,
         duration::{check_unit, parse_written},
-        error::{Mistake, Path, did_you_mean},
+        error::{Mistake, Path, did_you_mean, finding},
         expr::{Expr, Scope, Template},
         fault::{Delay, Hold, Kill, Skew},
         model::{Param, Params, Variant},
@@ -181,11 +181,9 @@ impl Roster<'_> {
             names.into_iter().find(|name| !self.params.contains_key(name)).map(|name| (lang, name))
         });
         let Some((lang, name)) = counted else { return Ok(()) };
-        let message = both!(
+        Err(path.key(lang).mistake(finding!(
             "`{name}` is counted while the lesson runs, and this text is not told then",
-            "`{name}` 在运行中才会计数，而这段文字不是运行时显示的"
-        );
-        Err(Mistake::new(&path.key(lang), message).help(both!(
+            "`{name}` 在运行中才会计数，而这段文字不是运行时显示的",
             "only parameters can stand here; counters can be told by `say` in the story",
             "这里只能用参数；计数器可以写在剧情的 `say` 里"
         )))

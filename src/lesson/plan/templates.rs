@@ -14,6 +14,11 @@ use crate::{
     text::{Text, both},
 };
 
+/// The expression of a template that is nothing else: `lease` of `${lease}`.
+pub(super) fn only_expression(source: &str) -> Option<&str> {
+    source.strip_prefix("${")?.strip_suffix('}').map(str::trim)
+}
+
 /// Parses a template and checks that all its names are known. `what` is the noun for them in the error.
 pub(super) fn template<'a>(
     source: &str,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        error::{Mistake, MistakeSpan, Path, did_you_mean},
+        error::{Finding, Mistake, MistakeSpan, Path, did_you_mean, finding},
         expr::{Mentions, Template, mentions::attribute_of},
         has_word,
     },
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     log::{ANY, Product, stands_for},
-    text::{Text, both},
+    text::both,
 };
 
 /// For each type: its name in `value()`, its name in messages, the commands with one key that create such a key, and
@@ -243,11 +243,9 @@ fn check_functions(scenario: &Scenario) -> Result<(), Mistake> {
         let (PlannedVerb::Redis(words), Some(path)) = (&operation.verb, &operation.path) else { continue };
         let command = words[0].pattern().to_ascii_uppercase();
         if has_word("FCALL FCALL_RO", &command) && operation.allow.is_empty() {
-            let message = both!(
+            return Err(path.key("redis").mistake(finding!(
                 "`{command}` calls a function of the server, and no command loads one",
-                "`{command}` 调用服务器上的函数，而没有命令加载过函数"
-            );
-            return Err(Mistake::new(&path.key("redis"), message).help(both!(
+                "`{command}` 调用服务器上的函数，而没有命令加载过函数",
                 "write `FUNCTION LOAD` into the setup, or a script: `script: NAME`",
                 "请在 setup 里写 `FUNCTION LOAD`，或者改用脚本：`script: 名字`"
             )));
@@ -295,11 +293,9 @@ fn check_swapped(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
         }
         let mut values = values.iter().filter(|value| value.is_literal()).map(Template::pattern);
         if let Some(other) = values.find(|value| written.contains(&value.as_str())) {
-            let message = both!(
+            return Err(path.mistake(finding!(
                 "`{key}` stands here as the key, which no command writes, and the key `{other}` as a value",
-                "这里把 `{key}` 当作键，而没有命令写过它；键 `{other}` 却写在了值的位置上"
-            );
-            return Err(Mistake::new(path, message).help(both!(
+                "这里把 `{key}` 当作键，而没有命令写过它；键 `{other}` 却写在了值的位置上",
                 "`{command}` takes the key first: write `{other}` in its place",
                 "`{command}` 先写键：请把 `{other}` 写在前面"
             )));
@@ -561,8 +557,8 @@ pub(crate) fn check_prefixes(scenarios: &[Scenario]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The doubt about an expression that expects another type of a key: `value('members').list`.
-pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
+/// The finding about an expression that expects another type of a key: `value('members').list`.
+pub(crate) fn lint(source: &str, scenario: &Scenario) -> Option<Finding> {
     let asked = Mentions::of(source).keys_of("value");
     if asked.is_empty() {
         return None;
@@ -572,21 +568,22 @@ pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
         let known = settled(found.get(&key)?)?;
         let (name, en, zh, ..) = TYPES[known];
         if known != 0 && is_whole(source, &key) {
-            return Some((
-                both!(
-                    "`{key}` holds {en}: `value('{key}')` is an object with the field `.{name}`",
-                    "`{key}` 里是{zh}：`value('{key}')` 是对象，内容在字段 `.{name}` 里"
-                ),
-                both!("write `value('{key}').{name}`", "请写 `value('{key}').{name}`"),
+            return Some(finding!(
+                "`{key}` holds {en}: `value('{key}')` is an object with the field `.{name}`",
+                "`{key}` 里是{zh}：`value('{key}')` 是对象，内容在字段 `.{name}` 里",
+                "write `value('{key}').{name}`",
+                "请写 `value('{key}').{name}`"
             ));
         }
         let field = attribute_of(source, &key)?;
         let open = found.keys().any(|known| known.contains(ANY) && stands_for(known, &key));
         (field != name && TYPES.iter().any(|(other, ..)| *other == field) && !open).then(|| {
             let right = if known == 0 { format!("value('{key}')") } else { format!("value('{key}').{name}") };
-            (
-                both!("`{key}` holds {en}, which has no `.{field}`", "`{key}` 里是{zh}，没有 `.{field}`"),
-                both!("write `{right}`", "请写 `{right}`"),
+            finding!(
+                "`{key}` holds {en}, which has no `.{field}`",
+                "`{key}` 里是{zh}，没有 `.{field}`",
+                "write `{right}`",
+                "请写 `{right}`"
             )
         })
     })

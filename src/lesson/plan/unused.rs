@@ -57,7 +57,7 @@ impl EmptyContext {
 pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
     let own = source.recipes()?;
     let mut recipes = (*carried_recipes()?).clone();
-    recipes.beside.extend(own.programs.keys().cloned());
+    recipes.local.extend(own.programs.keys().cloned());
     recipes.scripts.extend(own.scripts.clone());
     recipes.programs.extend(own.programs.clone());
     let scripts = own

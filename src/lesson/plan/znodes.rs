@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Mistake, Path, did_you_mean, finding, nearest},
         expr::Template,
     },
     PlannedCall, PlannedVerb, Scenario,
@@ -124,11 +124,9 @@ fn check_children(scenario: &Scenario, setup: &[Made<'_>], made: &[Made<'_>]) ->
                 && !operation.allows("NotEmpty")
             {
                 let child = child.replace(ANY, "…");
-                let message = both!(
+                return Err(place.key("zk").mistake(finding!(
                     "`{path}` has the child `{child}` here, and only a znode without children can be deleted",
-                    "这时 `{path}` 还有子节点 `{child}`，而有子节点的 znode 不能删除"
-                );
-                return Err(Mistake::new(&place.key("zk"), message).help(both!(
+                    "这时 `{path}` 还有子节点 `{child}`，而有子节点的 znode 不能删除",
                     "delete `{child}` before it, or let the operation `allow: [NotEmpty]`",
                     "请先删除 `{child}`，或者在该操作里写 `allow: [NotEmpty]`"
                 )));
@@ -202,11 +200,9 @@ fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
                 let parent = parent(&path).to_owned();
                 let known = there.get(&parent).copied();
                 if !parent.is_empty() && known.is_none() {
-                    let message = both!(
+                    return Err(at.mistake(finding!(
                         "the znode `{parent}` is not there yet, in which `{path}` is to be",
-                        "`{path}` 的父节点 `{parent}` 还不存在"
-                    );
-                    return Err(Mistake::new(at, message).help(both!(
+                        "`{path}` 的父节点 `{parent}` 还不存在",
                         "write `- zk: create {parent}` before it",
                         "请在前面写 `- zk: create {parent}`"
                     )));

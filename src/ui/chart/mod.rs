@@ -14,9 +14,8 @@ pub mod sequence;
 pub(crate) mod truth;
 
 pub use alarms::{Broken, OverlapSpan};
-pub use axis::stretch;
-pub use crowd::{Band, Level, Run};
-pub use lane::{Bar, BarKind, Lane, Mark, as_written};
+pub use crowd::{Band, Run};
+pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
 pub use truth::{About, Lease, Owner, RoleChange, Span, Truth, is_lock_key};
 

@@ -5,7 +5,7 @@ pub(crate) mod chord;
 pub mod map;
 pub(crate) mod table;
 
-pub use chord::{Chord, ChordError};
+pub use chord::Chord;
 pub use map::{Bindings, Complaint, KeyMap};
 pub use table::{TABLE, row};
 

@@ -94,6 +94,18 @@ fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
     (woken > 1 && evidence.iter().all(|event| told(*event).is_some())).then_some(woken)
 }
 
+/// What was sold beyond what there was, with a bar of `most` characters at most.
+pub fn sold_words(oversold: &Oversold<'_>, log: &Log, most: usize, lang: Lang) -> String {
+    let Oversold { counter, sold, of, before, now } = oversold;
+    let bar = glyphs::FULL.repeat(usize::try_from(*sold).unwrap_or(0).min(most));
+    let counter = words::named(log, counter, lang).to_uppercase();
+    if oversold.exceeds() {
+        format!("{counter} {bar} {sold} / {before}")
+    } else {
+        format!("{counter} {bar} {sold} · {of} {before} → {now}")
+    }
+}
+
 /// The text for what is or was wrong, in `width` columns if `taken` of them at the right end are in use.
 fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
     let loud = alarm_words(scene).unwrap_or_default();
@@ -124,15 +136,7 @@ fn line_of(scene: &Scene<'_>, (width, taken): (u16, u16)) -> Option<String> {
             format!(" {} {acted} ", names(scene, &[seller]))
         }
         Some(Alarm::Oversold(oversold)) => {
-            let Oversold { sold, of, before, now, .. } = oversold;
-            let most = usize::from(width / 3);
-            let bar = glyphs::FULL.repeat(usize::try_from(sold).unwrap_or(0).min(most));
-            let counter = words::named(scene.log, oversold.counter, scene.lang).to_uppercase();
-            let said = if oversold.exceeds() {
-                format!(" {counter} {bar} {sold} / {before} ")
-            } else {
-                format!(" {counter} {bar} {sold} · {of} {before} → {now} ")
-            };
+            let said = format!(" {} ", sold_words(&oversold, scene.log, usize::from(width / 3), scene.lang));
             // At the end, the lock that was broken before it is named, too, if there is room.
             let overlap = scene.world.holding.overlaps().first().filter(|_| scene.whole);
             let lock =

@@ -9,7 +9,7 @@ pub(crate) mod timeline;
 pub use difference::{Difference, What, first_difference};
 pub(crate) use drawn::RandomValues;
 pub use moves::{Consequence, Move, moves};
-pub use timeline::{Slot, Timeline};
+pub use timeline::Timeline;
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The maximum length of the bar of sales, in characters.
-const SOLD: i64 = 20;
+const SOLD: usize = 20;
 const SINCE: Words = Words::new("since {}", "从 {} 起");
 
 /// Names with the glyphs of their clients, joined by no-break spaces: `● A and ■ B`.
@@ -76,25 +76,16 @@ fn holders(source: &Source<'_>, holding: &Holding) -> Option<Text> {
 }
 
 fn sold_words(source: &Source<'_>, oversold: &Oversold<'_>, position: usize) -> Text {
-    let Oversold { counter, sold, of, before, now } = oversold;
     if oversold.grew()
         && let Some((who, bar)) = source.chart.outdated_sale(position)
     {
         return Text::from_fn(|lang| {
-            let acted =
-                words::IN_BAR_OVERSOLD.with(lang, &[words::named(source.log, counter, lang), &bar.value]);
+            let acted = words::IN_BAR_OVERSOLD
+                .with(lang, &[words::named(source.log, oversold.counter, lang), &bar.value]);
             format!("{} {acted}", names(source, &[who], lang))
         });
     }
-    let bar = glyphs::FULL.repeat(usize::try_from((*sold).clamp(0, SOLD)).unwrap_or(0));
-    Text::from_fn(|lang| {
-        let counter = words::named(source.log, counter, lang).to_uppercase();
-        if oversold.exceeds() {
-            format!("{counter} {bar} {sold} / {before}")
-        } else {
-            format!("{counter} {bar} {sold} · {of} {before} → {now}")
-        }
-    })
+    Text::from_fn(|lang| banner::sold_words(oversold, source.log, SOLD, lang))
 }
 
 fn broken_words(source: &Source<'_>, event: usize) -> Option<Text> {

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        doubts::Answer,
+        lints::Answer,
         program::{Instruction, PlannedVerb},
     },
     Draft,
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, did_you_mean, nearest},
+        error::{ALIKE, Finding, did_you_mean, finding, nearest},
         expr::mentions::{comparisons, joined},
     },
-    text::{Text, both},
+    text::both,
 };
 
 impl Draft<'_> {
@@ -57,23 +57,23 @@ impl Draft<'_> {
             let help =
                 both!("write `allow: [{code}]` in `{before}`", "请在 `{before}` 里写 `allow: [{code}]`");
             let path = path.clone();
-            return self.doubt(&path, message, help);
+            return self.report(path.mistake(Finding { message, help }));
         };
         if code.is_empty() {
-            let message = both!(
+            return self.report(path.mistake(finding!(
                 "`error` is always `none` here: no operation of this program has `allow`",
-                "这里 `error` 总是 `none`：这个程序里没有操作写了 `allow`"
-            );
-            let help = both!(
+                "这里 `error` 总是 `none`：这个程序里没有操作写了 `allow`",
                 "an error that the program handles is named in the operation: `allow: [NodeExists]`",
                 "程序要处理的错误，请写在操作里，例如 `allow: [NodeExists]`"
-            );
-            return self.doubt(&path, message, help);
+            )));
         }
         if code == "none" {
-            let message = both!("`error` is never the text 'none'", "`error` 不会是文字 'none'");
-            let help = both!("without an error: `error is none`", "没有出错时请写 `error is none`");
-            return self.doubt(&path, message, help);
+            return self.report(path.mistake(finding!(
+                "`error` is never the text 'none'",
+                "`error` 不会是文字 'none'",
+                "without an error: `error is none`",
+                "没有出错时请写 `error is none`"
+            )));
         }
         let message = both!(
             "`error` is never '{code}': no operation of this program allows it",
@@ -91,11 +91,11 @@ impl Draft<'_> {
                 },
                 did_you_mean,
             );
-        self.doubt(&path, message, help);
+        self.report(path.mistake(Finding { message, help }));
     }
 
-    /// The doubt about a test for nil on the reply of a command that always answers.
-    pub(super) fn nil_doubt(&self, source: &str, own: Option<Own<'_>>) -> Option<(Text, Text)> {
+    /// The finding about a test for nil on the reply of a command that always answers.
+    pub(super) fn nil_lint(&self, source: &str, own: Option<Own<'_>>) -> Option<Finding> {
         let parts = joined(source);
         // Beside another condition a superfluous one does no harm.
         let is_whole = parts.len() == 1;
@@ -107,22 +107,18 @@ impl Draft<'_> {
             let mut named = operations.filter(|operation| label == "reply" || operation.label == label);
             let is_told = |code: &String| self.compiler.reads_lost && code == "Lost";
             if let Some(own) = own.filter(|own| own.is_meant(label)) {
-                return Answer::nil_doubt(own.verb, label).filter(|_| own.allow.iter().all(is_told));
+                return Answer::nil_lint(own.verb, label).filter(|_| own.allow.iter().all(is_told));
             }
             if let Some((take, field)) = label.rsplit_once('.')
                 && self.program.answer_of(take).is_some_and(Answer::is_notification)
                 && !self.is_set(take)
                 && is_whole
             {
-                return Some((
-                    both!(
-                        "a notification always has its `{field}`: `{label}` is never `none`",
-                        "通知里总有 `{field}`：`{label}` 不会是 `none`"
-                    ),
-                    both!(
-                        "where nothing came in time: `{take} is none`",
-                        "没有等到通知时请写 `{take} is none`"
-                    ),
+                return Some(finding!(
+                    "a notification always has its `{field}`: `{label}` is never `none`",
+                    "通知里总有 `{field}`：`{label}` 不会是 `none`",
+                    "where nothing came in time: `{take} is none`",
+                    "没有等到通知时请写 `{take} is none`"
                 ));
             }
             let operation =
@@ -134,12 +130,12 @@ impl Draft<'_> {
                 _ => false,
             };
             let is_doubtful = alone && !self.is_set(label) && (is_whole || !is_call);
-            Answer::nil_doubt(&operation.verb, label).filter(|_| is_doubtful)
+            Answer::nil_lint(&operation.verb, label).filter(|_| is_doubtful)
         })
     }
 
-    /// The doubt about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`.
-    pub(super) fn lost_doubt(&self, source: &str) -> Option<(Text, Text)> {
+    /// The finding about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`.
+    pub(super) fn lost_lint(&self, source: &str) -> Option<Finding> {
         if self.compiler.reads_lost {
             return None;
         }
@@ -147,15 +143,11 @@ impl Draft<'_> {
             let is_lost = ["'Lost'", "\"Lost\""].contains(&right);
             (is_lost && (left == "reply" || self.program.labels.contains(left)) && !self.is_set(left)).then(
                 || {
-                    (
-                        both!(
-                            "in `format: 1` a reply that was lost is `none` in programs, never 'Lost'",
-                            "在 `format: 1` 里，丢失的回复在程序中是 `none`，不会是 'Lost'"
-                        ),
-                        both!(
-                            "write `error {operator} 'Lost'`, or `format: 2` at the head of the lesson",
-                            "请写 `error {operator} 'Lost'`，或者在课程开头写 `format: 2`"
-                        ),
+                    finding!(
+                        "in `format: 1` a reply that was lost is `none` in programs, never 'Lost'",
+                        "在 `format: 1` 里，丢失的回复在程序中是 `none`，不会是 'Lost'",
+                        "write `error {operator} 'Lost'`, or `format: 2` at the head of the lesson",
+                        "请写 `error {operator} 'Lost'`，或者在课程开头写 `format: 2`"
                     )
                 },
             )

@@ -2,9 +2,9 @@
 
 use super::{
     super::{
-        doubts::{self, Held},
+        lints::{self, Answer, Held},
         program::Instruction,
-        templates::{doubled_unit, foreign, template},
+        templates::{doubled_unit, foreign, only_expression, template},
     },
     Draft,
     replies::Own,
@@ -13,7 +13,7 @@ use crate::{
     lesson::{
         Param,
         duration::parse_written,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Expr, Mentions, Template},
     },
     log::Product,
@@ -25,12 +25,12 @@ impl Draft<'_> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())
             .map_err(|mistake| self.named_later(&expr.names(), mistake))?;
-        self.doubt_fields(source, path);
+        self.lint_fields(source, path);
         if source.contains(['.', '[', '|']) {
-            self.doubt_none(source, path);
+            self.lint_none(source, path);
         }
         let parts = Mentions::of(source).paths.into_iter().filter(|path| path.len() > 1);
-        self.doubt_emptied(&parts.map(|mut path| path.swap_remove(0)).collect(), path);
+        self.lint_emptied(&parts.map(|mut path| path.swap_remove(0)).collect(), path);
         if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
             && !self.in_recipe
         {
@@ -41,55 +41,60 @@ impl Draft<'_> {
 
     /// Whether a `let` assigns another value to this label's name.
     pub(super) fn is_set(&self, label: &str) -> bool {
-        let sets =
-            |instruction: &Instruction| matches!(instruction, Instruction::Set { name, .. } if name == label);
-        self.program.instructions.iter().any(sets)
+        self.values_of(label).next().is_some()
+    }
+
+    /// The expressions that every `let` so far assigns to a name.
+    pub(super) fn values_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.program.instructions.iter().filter_map(move |instruction| match instruction {
+            Instruction::Set { name: set, value } if set == name => Some(value.source()),
+            _ => None,
+        })
+    }
+
+    /// The kind of answer that a label stands for, unless a `let` assigns another value to its name.
+    pub(super) fn reply_of(&self, label: &str) -> Option<Answer> {
+        self.program.answer_of(label).filter(|_| !self.is_set(label))
     }
 
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
-    fn doubt_fields(&mut self, source: &str, path: &Path) {
-        self.doubt_words(source, path);
+    fn lint_fields(&mut self, source: &str, path: &Path) {
+        self.lint_words(source, path);
         if ["].", ".what", "|length"].iter().any(|part| source.contains(part)) && !self.in_recipe {
             self.program.asked.push((source.to_owned(), path.clone()));
         }
-        let doubt = doubts::field_doubt(
+        let lint = lints::field_lint(
             source,
-            |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
+            |label| self.reply_of(label),
             |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
         );
-        let unnumbered = || doubts::unnumbered_doubt(source);
+        let unnumbered = || lints::unnumbered_lint(source);
         let beyond = || {
-            doubts::items::beyond(source, |label| {
-                self.program.items_of(label).filter(|_| !self.is_set(label))
-            })
+            lints::items::beyond(source, |label| self.program.items_of(label).filter(|_| !self.is_set(label)))
         };
-        let of_text = || {
-            doubts::arithmetic_doubt(source, |label| {
-                self.program.answer_of(label).filter(|_| !self.is_set(label))
-            })
-        };
+        let of_text = || lints::arithmetic_lint(source, |label| self.reply_of(label));
         let of_length = || {
-            doubts::items::length_doubt(source, |label| {
+            lints::items::length_lint(source, |label| {
                 self.program.length_of(label).filter(|_| !self.is_set(label))
             })
         };
-        let doubt = doubt.or_else(unnumbered).or_else(beyond).or_else(of_length).or_else(of_text);
-        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
-            self.doubt(path, message, help);
+        let lint = lint.or_else(unnumbered).or_else(beyond).or_else(of_length).or_else(of_text);
+        if let Some(finding) = lint.filter(|_| !self.in_recipe) {
+            self.report(path.mistake(finding));
         }
     }
 
     /// Reports a comparison of an answer with a value it never has. `own`: the operation whose reply the expression is
     /// about.
-    pub(super) fn doubt_comparison(&mut self, source: &str, own: Option<Own<'_>>, path: &Path) {
+    pub(super) fn lint_comparison(&mut self, source: &str, own: Option<Own<'_>>, path: &Path) {
         if !self.in_recipe {
             self.compared.push((source.to_owned(), path.clone()));
         }
-        let doubt = doubts::doubt(source, |name| self.answer_to(name, own));
-        let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
-        let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
-        let doubt = doubt.or_else(|| self.nil_doubt(source, own)).or_else(|| self.lost_doubt(source));
-        for code in doubts::errors_asked(source).map(str::to_owned) {
+        let lint = lints::lint(source, |name| self.answer_to(name, own));
+        let lint = lint.or_else(|| lints::name_lint(source)).or_else(|| lints::decided(source));
+        let lint = lint.or_else(|| lints::event_lint(source, self.compiler.lab));
+        let lint = lint.or_else(|| self.nil_lint(source, own)).or_else(|| self.lost_lint(source));
+        for code in lints::errors_asked(source).map(str::to_owned) {
             let before = if own.is_some() || self.in_recipe { None } else { self.never_before(&code) };
             self.asked_errors.push((code, path.clone(), before));
         }
@@ -98,66 +103,54 @@ impl Draft<'_> {
             self.asked_errors.push((String::new(), path.clone(), None));
         }
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
-        let doubt =
-            doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
-        let of_size = doubts::size_doubt(source, self.compiler.params).filter(|_| doubt.is_none());
-        if let Some((name, (message, help))) = of_size {
-            return self.doubt(&(self.compiler.param_path)(name), message, help);
+        let lint =
+            lint.or_else(|| lints::error_lint(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
+        let of_size = lints::size_lint(source, self.compiler.params).filter(|_| lint.is_none());
+        if let Some((name, finding)) = of_size {
+            return self.report((self.compiler.param_path)(name).mistake(finding));
         }
-        let doubt = doubt.or_else(|| self.reply_doubt(source, own));
-        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
-            self.program.doubts.push(Mistake::new(path, message).help(help));
+        let lint = lint.or_else(|| self.reply_lint(source, own));
+        if let Some(finding) = lint.filter(|_| !self.in_recipe) {
+            self.report(path.mistake(finding));
         }
     }
 
     /// Reports a variable that is compared with a value of another kind than every `let` gives it.
     pub(super) fn check_compared(&mut self) {
         let held = |name: &str| -> Option<Held> {
-            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-                Instruction::Set { name: set, value } if set == name => Some(value.source()),
-                _ => None,
-            });
+            let mut values = self.values_of(name);
             let kind = |name: &str| {
                 (!self.is_set(name)).then(|| self.kind_of(name, self.program.answer_of(name)))?
             };
-            let first = doubts::held(values.next()?, kind)?;
-            values.all(|value| doubts::held(value, kind) == Some(first)).then_some(first)
+            let first = lints::held(values.next()?, kind)?;
+            values.all(|value| lints::held(value, kind) == Some(first)).then_some(first)
         };
         let mut compared = self.compared.iter();
-        let found = compared.find_map(|(source, path)| Some((path, doubts::held_doubt(source, held)?)));
-        if let Some((path, (message, help))) = found {
-            let mistake = Mistake::new(path, message).help(help);
-            self.program.doubts.push(mistake);
+        let found = compared.find_map(|(source, path)| Some((path, lints::held_lint(source, held)?)));
+        if let Some((path, finding)) = found {
+            let mistake = path.mistake(finding);
+            self.report(mistake);
         }
     }
 
     /// Reports a duration that every `let` makes `true` or `false`.
     pub(super) fn check_durations(&mut self) {
         let is_flag = |name: &str| {
-            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-                Instruction::Set { name: set, value } if set == name => Some(value.source()),
-                _ => None,
-            });
+            let mut values = self.values_of(name);
             values.next().is_some_and(|value| matches!(value, "true" | "false"))
-                && values.all(|value| doubts::held(value, |_| None) == Some(Held::Flag))
+                && values.all(|value| lints::held(value, |_| None) == Some(Held::Flag))
         };
-        let name = |source: &str| Some(source.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned());
         let found = self.durations.iter().find_map(|(source, path)| {
-            let name = name(source).filter(|name| is_flag(name))?;
-            Some((name, path.clone()))
+            let name = only_expression(source).filter(|name| is_flag(name))?;
+            Some((name.to_owned(), path.clone()))
         });
         if let Some((name, path)) = found {
-            self.doubt(
-                &path,
-                both!(
-                    "`{name}` is `true` or `false`, and no duration",
-                    "`{name}` 是 `true` 或 `false`，不是时长"
-                ),
-                both!(
-                    "write it like 3s, or name a parameter with a unit",
-                    "请写成 3s 这样，或者写带单位的参数"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "`{name}` is `true` or `false`, and no duration",
+                "`{name}` 是 `true` 或 `false`，不是时长",
+                "write it like 3s, or name a parameter with a unit",
+                "请写成 3s 这样，或者写带单位的参数"
+            )));
         }
     }
 
@@ -171,10 +164,10 @@ impl Draft<'_> {
                 self.named_later(&names, mistake)
             })?;
         for source in template.sources() {
-            self.doubt_fields(&source, path);
-            self.doubt_none(&source, path);
+            self.lint_fields(&source, path);
+            self.lint_none(&source, path);
         }
-        self.doubt_emptied(&template.names(), path);
+        self.lint_emptied(&template.names(), path);
         Ok(template)
     }
 
@@ -196,20 +189,18 @@ impl Draft<'_> {
         }
         doubled_unit(source, self.compiler.params, path)?;
         self.durations.push((template.to_string(), path.clone()));
-        self.doubt_duration(&template, path);
-        let name = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        self.lint_duration(&template, path);
+        let name = only_expression(source).unwrap_or_default();
         // A small number without a unit would be a few milliseconds, which the author hardly meant.
-        if let Some(Param::Number(few @ 1..=30)) = self.compiler.params.get(name.trim())
+        if let Some(Param::Number(few @ 1..=30)) = self.compiler.params.get(name)
             && !self.in_recipe
         {
-            self.doubt(
-                path,
-                both!("`{source}` is {few} ms here", "`{source}` 在这里只有 {few} 毫秒"),
-                both!(
-                    "give the parameter a unit: `{name}: {few}s`, or `{name}: {few}ms`",
-                    "请给参数带上单位：`{name}: {few}s` 或 `{name}: {few}ms`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "`{source}` is {few} ms here",
+                "`{source}` 在这里只有 {few} 毫秒",
+                "give the parameter a unit: `{name}: {few}s`, or `{name}: {few}ms`",
+                "请给参数带上单位：`{name}: {few}s` 或 `{name}: {few}ms`"
+            )));
         }
         Ok(template)
     }

@@ -23,24 +23,24 @@ use std::{
 
 use indexmap::IndexMap;
 
-pub(crate) use redis_commands::slots_doubt;
+pub(crate) use redis_commands::slots_lint;
 
 use super::{
     super::{
         LabKind,
-        error::{Mistake, MistakeSpan, Path},
+        error::{Mistake, MistakeSpan, Path, finding},
         expr::Template,
         kata::Hole,
         model::{Params, Recipes},
         step::{Operation, Step},
     },
     constants::{Constants, values},
-    doubts::required,
+    lints::required,
     names::{self, Named},
     program::{BUILTINS, Instruction, Program},
     releases,
 };
-use crate::text::{Text, both};
+use crate::text::both;
 
 /// The largest number of instructions in a program. Recipes that use recipes multiply.
 const MOST_INSTRUCTIONS: usize = 5_000;
@@ -232,8 +232,8 @@ impl Draft<'_> {
         self.program.locks = names.collect();
     }
 
-    fn doubt(&mut self, path: &Path, message: Text, help: Text) {
-        self.program.doubts.push(Mistake::new(path, message).help(help));
+    fn report(&mut self, mistake: Mistake) {
+        self.program.findings.push(mistake);
     }
 
     fn push(&mut self, instruction: Instruction) {
@@ -243,14 +243,12 @@ impl Draft<'_> {
     fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
         let ends = steps.iter().position(|step| matches!(step, Step::Stop));
         if let Some(n) = ends.map(|n| n + 1).filter(|n| *n < steps.len() && !self.in_recipe) {
-            self.doubt(
-                &path.index(n),
-                both!("nothing comes here: the program has stopped", "执行不到这里：程序已经停止"),
-                both!(
-                    "leave `stop` out, or write it into a `then` or an `else`",
-                    "请去掉 `stop`，或者把它写进 `then` 或 `else`"
-                ),
-            );
+            self.report(path.index(n).mistake(finding!(
+                "nothing comes here: the program has stopped",
+                "执行不到这里：程序已经停止",
+                "leave `stop` out, or write it into a `then` or an `else`",
+                "请去掉 `stop`，或者把它写进 `then` 或 `else`"
+            )));
         }
         steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
     }
@@ -284,8 +282,8 @@ impl Draft<'_> {
             Step::Let { values } => {
                 for (name, source) in values {
                     names::check(name, Named::Value, &path.key("let").key(name))?;
-                    self.doubt_quoted(source, &path.key("let").key(name));
-                    self.doubt_comparison(source, None, &path.key("let").key(name));
+                    self.lint_quoted(source, &path.key("let").key(name));
+                    self.lint_comparison(source, None, &path.key("let").key(name));
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.none_here.remove(name);
                     self.known.insert(name.clone());
@@ -296,18 +294,16 @@ impl Draft<'_> {
                 Ok(())
             }
             Step::If { condition, then, otherwise } => {
-                self.doubt_comparison(condition, None, &path.key("if"));
+                self.lint_comparison(condition, None, &path.key("if"));
                 let empty = empty_by(condition);
                 let condition = self.expr(condition, &path.key("if"))?;
                 if condition.names().is_empty() && !self.in_recipe {
-                    self.doubt(
-                        &path.key("if"),
-                        both!("this condition is always the same", "这个条件的结果总是一样"),
-                        both!(
-                            "ask for a reply, such as `reply == 'OK'`, or write its steps without `if`",
-                            "请用回复来判断，例如 `reply == 'OK'`；或者去掉 `if`，直接写这些步骤"
-                        ),
-                    );
+                    self.report(path.key("if").mistake(finding!(
+                        "this condition is always the same",
+                        "这个条件的结果总是一样",
+                        "ask for a reply, such as `reply == 'OK'`, or write its steps without `if`",
+                        "请用回复来判断，例如 `reply == 'OK'`；或者去掉 `if`，直接写这些步骤"
+                    )));
                 }
                 let test = self.here();
                 self.locate(test, path.key("if"));

@@ -7,6 +7,7 @@ use super::{
         names::WORDS,
         program::{Instruction, PlannedVerb},
         scripts,
+        templates::only_expression,
     },
     Draft,
     replies::Own,
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     lesson::{
         duration::parse_millis,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Expr, Mentions, Template},
         step::Step,
     },
@@ -57,7 +58,7 @@ impl Draft<'_> {
 
     /// Reports an operation that sends its own reply before it has one. In a repetition that is the reply of the round
     /// before. `is_new`: nothing has had the name of the operation until here.
-    pub(super) fn doubt_own_reply(&mut self, label: &str, is_new: bool, verb: &PlannedVerb, path: &Path) {
+    pub(super) fn lint_own_reply(&mut self, label: &str, is_new: bool, verb: &PlannedVerb, path: &Path) {
         let count = |is_it: fn(&Instruction) -> bool| {
             self.program.instructions.iter().filter(|instruction| is_it(instruction)).count()
         };
@@ -65,103 +66,93 @@ impl Draft<'_> {
         let ended = count(|instruction| matches!(instruction, Instruction::RepeatNext { .. }));
         let is_used = verb.templates().into_iter().any(|template| template.names().contains(label));
         if is_new && begun == ended && is_used {
-            self.doubt(
-                path,
-                both!(
-                    "`{label}` has no value yet here: it is the reply of this very operation",
-                    "到这里 `{label}` 还没有值：它正是这个操作的回复"
-                ),
-                both!("name an earlier operation", "请写前面某个操作的名字"),
-            );
+            self.report(path.mistake(finding!(
+                "`{label}` has no value yet here: it is the reply of this very operation",
+                "到这里 `{label}` 还没有值：它正是这个操作的回复",
+                "name an earlier operation",
+                "请写前面某个操作的名字"
+            )));
         }
     }
 
     /// Reports the name of a value as plain text where its value is probably meant.
-    pub(super) fn doubt_plain(&mut self, name: &str, path: &Path) {
+    pub(super) fn lint_plain(&mut self, name: &str, path: &Path) {
         if !self.in_recipe
             && (["token", "self", "client"].contains(&name) || self.compiler.params.contains_key(name))
         {
-            self.doubt(
-                path,
-                both!("`{name}` is plain text here", "`{name}` 在这里只是普通文字"),
-                both!("a value is filled in with `${{{name}}}`", "填入值要写 `${{{name}}}`"),
-            );
+            self.report(path.mistake(finding!(
+                "`{name}` is plain text here",
+                "`{name}` 在这里只是普通文字",
+                "a value is filled in with `${{{name}}}`",
+                "填入值要写 `${{{name}}}`"
+            )));
         }
     }
 
     /// Reports a filter on the name of a reply in quotes: `'enter'|replace('/locks/', '')`.
-    pub(super) fn doubt_quoted(&mut self, source: &str, path: &Path) {
+    pub(super) fn lint_quoted(&mut self, source: &str, path: &Path) {
         let Some((quoted, filters)) = source.split_once('|') else { return };
         let quoted = quoted.trim();
         let name = quoted.trim_matches(['\'', '"']);
         if quoted.len() == name.len() + 2 && self.program.labels.contains(name) && !self.in_recipe {
-            self.doubt(
-                path,
-                both!("{quoted} in quotes is plain text", "加了引号的 {quoted} 只是普通文字"),
-                both!("without quotes: `{name}|{filters}`", "去掉引号：`{name}|{filters}`"),
-            );
+            self.report(path.mistake(finding!(
+                "{quoted} in quotes is plain text",
+                "加了引号的 {quoted} 只是普通文字",
+                "without quotes: `{name}|{filters}`",
+                "去掉引号：`{name}|{filters}`"
+            )));
         }
     }
 
     /// Reports a duration whose value is no duration, or that comes from `TTL`, which answers in seconds.
-    pub(super) fn doubt_duration(&mut self, duration: &Template, path: &Path) {
+    pub(super) fn lint_duration(&mut self, duration: &Template, path: &Path) {
         let source = duration.to_string();
         if NO_DURATIONS.contains(&source.as_str()) {
-            return self.doubt(
-                path,
-                both!("`{source}` is no duration", "`{source}` 不是时长"),
-                both!(
-                    "write it like 3s, or name a parameter such as `${{lease}}`",
-                    "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
-                ),
-            );
+            return self.report(path.mistake(finding!(
+                "`{source}` is no duration",
+                "`{source}` 不是时长",
+                "write it like 3s, or name a parameter such as `${{lease}}`",
+                "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
+            )));
         }
-        let known = self.constants.text(duration).filter(|(_, from)| self.constants.stay(from));
-        if let Some((text, _)) = known.filter(|_| !duration.is_literal())
+        if let Some(text) = self.constants.settled(duration).filter(|_| !duration.is_literal())
             && parse_millis(&text).is_err()
             && text.parse::<f64>().is_err()
         {
-            return self.doubt(
-                path,
-                both!("`{source}` is `{text}`, which is no duration", "`{source}` 是 `{text}`，不是时长"),
-                both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样"),
-            );
+            return self.report(path.mistake(finding!(
+                "`{source}` is `{text}`, which is no duration",
+                "`{source}` 是 `{text}`，不是时长",
+                "write it like 3s or 200ms",
+                "请写成 3s 或 200ms 这样"
+            )));
         }
-        let label =
-            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let label = only_expression(&source).unwrap_or_default();
         if self.program.only_sends(label, "TTL") && !self.is_set(label) {
-            self.doubt(
-                path,
-                both!(
-                    "`TTL` answers seconds, and a duration counts in milliseconds",
-                    "`TTL` 的回复以秒计，而时长以毫秒计"
-                ),
-                both!(
-                    "ask with `PTTL`, or write `${{{label} * 1000}}`",
-                    "请改用 `PTTL`，或者写 `${{{label} * 1000}}`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "`TTL` answers seconds, and a duration counts in milliseconds",
+                "`TTL` 的回复以秒计，而时长以毫秒计",
+                "ask with `PTTL`, or write `${{{label} * 1000}}`",
+                "请改用 `PTTL`，或者写 `${{{label} * 1000}}`"
+            )));
         }
     }
 
-    /// Doubts an expression with a keyword that is also the label of an operation: the keyword never means its reply.
-    pub(super) fn doubt_words(&mut self, source: &str, path: &Path) {
+    /// Reports an expression with a keyword that is also the label of an operation: the keyword never means its reply.
+    pub(super) fn lint_words(&mut self, source: &str, path: &Path) {
         let named = WORDS.into_iter().filter(|word| self.program.labels.contains(*word));
         let Some(word) = named.into_iter().find(|word| Mentions::of(source).names(word)) else { return };
-        self.doubt(
-            path,
-            both!(
-                "`{word}` is a word of expressions, and not the reply of the operation `{word}`",
-                "`{word}` 是表达式的关键字，不是操作 `{word}` 的回复"
-            ),
-            both!("give the operation another name", "请给这个操作换个名字"),
-        );
+        self.report(path.mistake(finding!(
+            "`{word}` is a word of expressions, and not the reply of the operation `{word}`",
+            "`{word}` 是表达式的关键字，不是操作 `{word}` 的回复",
+            "give the operation another name",
+            "请给这个操作换个名字"
+        )));
     }
 
     /// Reports an `until` whose names no try can change.
     /// Reports an `until` that is the wrong way round: one that goes on only when somebody else has the lock. Notes one
     /// that goes on only without an answer, of which nothing can be used then.
-    pub(super) fn doubt_inverted(&mut self, own: Own<'_>, source: &str, path: &Path) {
+    pub(super) fn lint_inverted(&mut self, own: Own<'_>, source: &str, path: &Path) {
         let Some((name, test)) = source.trim().split_once(' ').filter(|(name, _)| own.is_meant(name)) else {
             return;
         };
@@ -175,28 +166,19 @@ impl Draft<'_> {
         };
         if takes_lock && (wants_nothing || matches!(test.trim(), "!= 'OK'" | "!= \"OK\"")) && !self.in_recipe
         {
-            return self.doubt(
-                path,
-                both!(
-                    "it goes on only when it was refused: as soon as it is granted, it asks again",
-                    "被拒绝时才会往下走；一拿到就又去重试"
-                ),
-                both!("write `until: {name} == 'OK'`", "请写 `until: {name} == 'OK'`"),
-            );
+            return self.report(path.mistake(finding!(
+                "it goes on only when it was refused: as soon as it is granted, it asks again",
+                "被拒绝时才会往下走；一拿到就又去重试",
+                "write `until: {name} == 'OK'`",
+                "请写 `until: {name} == 'OK'`"
+            )));
         }
         if let PlannedVerb::Script { name: script, source, .. } = own.verb
             && scripts::grants_with_nil(source)
             && matches!(test.trim(), "is not none" | "!= none")
             && !self.in_recipe
         {
-            return self.doubt(
-                path,
-                both!(
-                    "the script `{script}` answers nothing when it grants the lock: this goes on only when it was refused",
-                    "脚本 `{script}` 加锁成功时回复为空：这样写，被拒绝时才会往下走"
-                ),
-                both!("write `until: {name} is none`", "请写 `until: {name} is none`"),
-            );
+            return self.report(path.mistake(finding!("the script `{script}` answers nothing when it grants the lock: this goes on only when it was refused", "脚本 `{script}` 加锁成功时回复为空：这样写，被拒绝时才会往下走", "write `until: {name} is none`", "请写 `until: {name} is none`")));
         }
         if wants_nothing {
             self.emptied.insert(own.label.to_owned());
@@ -205,7 +187,7 @@ impl Draft<'_> {
 
     /// Reports the use of an answer that is `none`, because its operation was tried until there was none.
     /// Reports the use of a name that is `none`, because the condition around says so.
-    pub(super) fn doubt_none(&mut self, source: &str, path: &Path) {
+    pub(super) fn lint_none(&mut self, source: &str, path: &Path) {
         let uses = |name: &&String| {
             source.trim().strip_prefix(name.as_str()).is_some_and(|rest| {
                 rest.is_empty()
@@ -214,40 +196,39 @@ impl Draft<'_> {
             })
         };
         let Some(name) = self.none_here.iter().find(uses).filter(|_| !self.in_recipe) else { return };
-        let message = both!(
+        self.report(path.mistake(finding!(
             "`{name}` is `none` here, as the condition says",
-            "按外层的条件，这里的 `{name}` 是 `none`"
-        );
-        self.doubt(path, message, both!("ask for `{name} is not none`", "条件请写 `{name} is not none`"));
+            "按外层的条件，这里的 `{name}` 是 `none`",
+            "ask for `{name} is not none`",
+            "条件请写 `{name} is not none`"
+        )));
     }
 
-    pub(super) fn doubt_emptied(&mut self, names: &BTreeSet<String>, path: &Path) {
+    pub(super) fn lint_emptied(&mut self, names: &BTreeSet<String>, path: &Path) {
         let is_one =
             |label: &String| self.program.operations().filter(|one| one.label == **label).count() == 1;
         let empty = |name: &&String| self.emptied.contains(*name) && !self.is_set(name) && is_one(name);
         let Some(name) = names.iter().find(empty).filter(|_| !self.in_recipe) else { return };
-        let message = both!(
+        self.report(path.mistake(finding!(
             "`{name}` is `none` here: it was tried until there was no answer",
-            "这里的 `{name}` 是 `none`：它的 `until` 要等到没有回复才往下走"
-        );
-        self.doubt(
-            path,
-            message,
-            both!("write `until: {name} is not none`", "请写 `until: {name} is not none`"),
-        );
+            "这里的 `{name}` 是 `none`：它的 `until` 要等到没有回复才往下走",
+            "write `until: {name} is not none`",
+            "请写 `until: {name} is not none`"
+        )));
     }
 
-    pub(super) fn doubt_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
+    pub(super) fn lint_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
         let names = until.map(Expr::names).unwrap_or_default();
         let changes =
             |name: &String| name == label || ["reply", "error", "now", "token"].contains(&name.as_str());
         if self.in_recipe || names.iter().any(changes) {
             return;
         }
-        self.doubt(
-            path,
-            both!("no try changes what `until` asks for", "每次重试都不会改变 `until` 的条件"),
-            both!("ask for the reply: `until: reply == 'OK'`", "请用回复来判断：`until: reply == 'OK'`"),
-        );
+        self.report(path.mistake(finding!(
+            "no try changes what `until` asks for",
+            "每次重试都不会改变 `until` 的条件",
+            "ask for the reply: `until: reply == 'OK'`",
+            "请用回复来判断：`until: reply == 'OK'`"
+        )));
     }
 }

@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::{
     lesson::{
-        error::{ALIKE, Path, did_you_mean, nearest},
+        error::{ALIKE, Finding, Path, did_you_mean, finding, nearest},
         expr::Template,
     },
     log::{ANY, Product, stands_for},
@@ -22,24 +22,23 @@ impl Draft<'_> {
                 continue;
             }
             if !redis && !zookeeper {
-                return self.doubt(path,
-                    both!("no server of this lab tells anybody anything", "这个 lab 里没有会发通知的服务器"),
-                    both!(
-                        "ZooKeeper tells of watches, and Redis of what is published; `wait: 1s` lets time pass",
-                        "ZooKeeper 会通知 watch，Redis 会推送发布的消息；只想等待请写 `wait: 1s`"
-                    ),
-                );
+                return self.report(path.mistake(finding!(
+                    "no server of this lab tells anybody anything",
+                    "这个 lab 里没有会发通知的服务器",
+                    "ZooKeeper tells of watches, and Redis of what is published; `wait: 1s` lets time pass",
+                    "ZooKeeper 会通知 watch，Redis 会推送发布的消息；只想等待请写 `wait: 1s`"
+                )));
             }
             if zookeeper && !redis {
-                self.doubt_other_watch(from, path);
-                self.doubt_other_name(from, path);
+                self.lint_other_watch(from, path);
+                self.lint_other_name(from, path);
             }
             if zookeeper
                 && !redis
                 && self.listens_to.is_empty()
                 && let Some(about) = from.iter().find(|about| !about.is_literal())
             {
-                return self.doubt_no_watch(&about.to_string(), path);
+                return self.lint_no_watch(&about.to_string(), path);
             }
             for about in from.iter().filter(|about| about.is_literal()).map(ToString::to_string) {
                 let hears = self.listens_to.iter().any(|channel| {
@@ -49,20 +48,15 @@ impl Draft<'_> {
                     continue;
                 }
                 if about == "session" {
-                    return self.doubt(
-                        path,
-                        both!(
-                            "only ZooKeeper's clients have sessions to be told of",
-                            "只有 ZooKeeper 的客户端会收到会话通知"
-                        ),
-                        both!(
-                            "Redis' clients take from a channel: `take: {{ from: freed }}`",
-                            "Redis 的客户端从频道取消息：`take: {{ from: freed }}`"
-                        ),
-                    );
+                    return self.report(path.mistake(finding!(
+                        "only ZooKeeper's clients have sessions to be told of",
+                        "只有 ZooKeeper 的客户端会收到会话通知",
+                        "Redis' clients take from a channel: `take: {{ from: freed }}`",
+                        "Redis 的客户端从频道取消息：`take: {{ from: freed }}`"
+                    )));
                 }
                 if zookeeper {
-                    return self.doubt_no_watch(&about, path);
+                    return self.lint_no_watch(&about, path);
                 }
                 let channels: Vec<&str> = self
                     .listens_to
@@ -85,10 +79,12 @@ impl Draft<'_> {
                 } else {
                     help
                 };
-                return self.doubt(
-                    path,
-                    both!("this program never subscribes to `{about}`", "这个程序从没订阅过 `{about}`"),
-                    if about == "any" {
+                return self.report(path.mistake(Finding {
+                    message: both!(
+                        "this program never subscribes to `{about}`",
+                        "这个程序从没订阅过 `{about}`"
+                    ),
+                    help: if about == "any" {
                         both!(
                             "write an operation `{{ redis: SUBSCRIBE freed }}` before it",
                             "请先写一个操作 `{{ redis: SUBSCRIBE freed }}`"
@@ -96,13 +92,13 @@ impl Draft<'_> {
                     } else {
                         help
                     },
-                );
+                }));
             }
         }
     }
 
     /// Reports a `take` for a znode on which the program leaves no watch.
-    fn doubt_other_watch(&mut self, from: &[Template], path: &Path) {
+    fn lint_other_watch(&mut self, from: &[Template], path: &Path) {
         let is_told = |about: &String| {
             ["any", "session"].contains(&about.as_str())
                 || self
@@ -120,18 +116,16 @@ impl Draft<'_> {
             shown(&patterns[0]),
             self.watches.iter().map(|watch| shown(&watch.pattern())).collect::<Vec<_>>().join("`, `"),
         );
-        self.doubt(
-            path,
-            both!("this program leaves no watch on `{about}`", "这个程序没有在 `{about}` 上设 watch"),
-            both!(
-                "it leaves watches on `{watches}`: take from there, or from `any`",
-                "它在 `{watches}` 上设了 watch：请从那里取，或者写 `any`"
-            ),
-        );
+        self.report(path.mistake(finding!(
+            "this program leaves no watch on `{about}`",
+            "这个程序没有在 `{about}` 上设 watch",
+            "it leaves watches on `{watches}`: take from there, or from `any`",
+            "它在 `{watches}` 上设了 watch：请从那里取，或者写 `any`"
+        )));
     }
 
     /// Reports a `take` for the znode of one variable, where the only watch is on that of another.
-    fn doubt_other_name(&mut self, from: &[Template], path: &Path) {
+    fn lint_other_name(&mut self, from: &[Template], path: &Path) {
         let [about] = from else { return };
         let one = |template: &Template| {
             let [name] = &template.names().into_iter().collect::<Vec<_>>()[..] else { return None };
@@ -143,27 +137,21 @@ impl Draft<'_> {
             return;
         }
         let watch = self.watches[0].to_string();
-        self.doubt(
-            path,
-            both!(
-                "this takes news of `{about}`, and the watch is on `{watch}`",
-                "这里等的是 `{about}` 的通知，而 watch 设在 `{watch}` 上"
-            ),
-            both!(
-                "name one znode in both places; a watch on the znode of another client tells when that is gone",
-                "两处要写同一个 znode；在别的客户端的节点上设 watch，它消失时才会有通知"
-            ),
-        );
+        self.report(path.mistake(finding!(
+            "this takes news of `{about}`, and the watch is on `{watch}`",
+            "这里等的是 `{about}` 的通知，而 watch 设在 `{watch}` 上",
+            "name one znode in both places; a watch on the znode of another client tells when that is gone",
+            "两处要写同一个 znode；在别的客户端的节点上设 watch，它消失时才会有通知"
+        )));
     }
 
-    fn doubt_no_watch(&mut self, about: &str, path: &Path) {
-        self.doubt(
-            path,
-            both!(
+    fn lint_no_watch(&mut self, about: &str, path: &Path) {
+        self.report(path.mistake(Finding {
+            message: both!(
                 "this program leaves no watch, so nothing is ever told",
                 "这个程序没有设 watch，永远不会有通知"
             ),
-            if about == "any" {
+            help: if about == "any" {
                 both!(
                     "leave one with `-w`: `exists -w /lock`; news of the session is taken `from: session`",
                     "请用 `-w` 设 watch：`exists -w /lock`；会话的通知要写 `from: session`"
@@ -171,6 +159,6 @@ impl Draft<'_> {
             } else {
                 both!("leave one with `-w`: `exists -w {about}`", "请用 `-w` 设 watch：`exists -w {about}`")
             },
-        );
+        }));
     }
 }

@@ -1,14 +1,14 @@
 //! Checks for operands of calls of ZooKeeper and etcd whose known values are of the wrong kind.
 
 use super::{
-    super::{PlannedCall, doubts::Answer, program::PlannedVerb},
+    super::{PlannedCall, lints::Answer, program::PlannedVerb, templates::only_expression},
     Draft,
 };
 use crate::{
     lesson::{
         Param,
         duration::parse_written,
-        error::{Mistake, Path},
+        error::{Finding, Mistake, Path, finding},
         expr::Template,
     },
     log::{ANY, Product},
@@ -17,15 +17,14 @@ use crate::{
 
 impl Draft<'_> {
     /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
-    pub(super) fn doubt_milliseconds(&mut self, seconds: &Template, path: &Path) {
+    pub(super) fn lint_milliseconds(&mut self, seconds: &Template, path: &Path) {
         let source = seconds.to_string();
-        let name =
-            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let name = only_expression(&source).unwrap_or_default();
         let given = self.extra.get(name).or_else(|| self.compiler.params.get(name));
         let Some(Param::Word(written)) = given else { return };
-        let known = self.constants.text(seconds).filter(|(_, from)| self.constants.stay(from));
+        let known = self.constants.settled(seconds);
         // A client's `with` may give another value.
-        let Some(millis @ 1000..) = known.and_then(|(known, _)| known.parse::<i64>().ok()) else { return };
+        let Some(millis @ 1000..) = known.and_then(|known| known.parse::<i64>().ok()) else { return };
         if parse_written(written).is_err() || written.parse::<i64>().is_ok() {
             return;
         }
@@ -43,11 +42,11 @@ impl Draft<'_> {
         } else {
             both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`")
         });
-        self.program.doubts.push(mistake);
+        self.report(mistake);
     }
 
     /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.
-    fn doubt_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
+    fn lint_object(&mut self, call: &PlannedCall, path: &Path) -> bool {
         let named = ["PATH", "KEY", "REVISION", "TEXT", "DATA", "VALUE"]
             .into_iter()
             .flat_map(|kind| call.operands(kind));
@@ -59,136 +58,116 @@ impl Draft<'_> {
         });
         if let Some((row, columns)) = row {
             let column = columns.first().map_or("id", String::as_str);
-            let message = both!("`{row}` is a whole row", "`{row}` 是一整行");
-            self.doubt(
-                path,
-                message,
-                both!("name a column: `${{{row}.{column}}}`", "请写列名：`${{{row}.{column}}}`"),
-            );
+            self.report(path.mistake(finding!(
+                "`{row}` is a whole row",
+                "`{row}` 是一整行",
+                "name a column: `${{{row}.{column}}}`",
+                "请写列名：`${{{row}.{column}}}`"
+            )));
             return true;
         }
         let object = sources.iter().find_map(|written| {
             let name = written.trim().to_owned();
-            match self.program.answer_of(&name).filter(|_| !self.is_set(&name))? {
+            match self.reply_of(&name)? {
                 Answer::Object(fields) => Some((name, fields)),
                 _ => None,
             }
         });
         if let Some((name, fields)) = object {
             let (field, all) = (fields[0], fields.join(", "));
-            self.doubt(
-                path,
-                both!(
-                    "`{name}` is an object with {all}, and one of them belongs here",
-                    "`{name}` 是一个对象，字段有 {all}，这里要写其中一个"
-                ),
-                both!("such as `${{{name}.{field}}}`", "例如 `${{{name}.{field}}}`"),
-            );
+            self.report(path.mistake(finding!(
+                "`{name}` is an object with {all}, and one of them belongs here",
+                "`{name}` 是一个对象，字段有 {all}，这里要写其中一个",
+                "such as `${{{name}.{field}}}`",
+                "例如 `${{{name}.{field}}}`"
+            )));
             return true;
         }
         false
     }
 
     /// Reports a version that is written as the data of a znode.
-    fn doubt_version(&mut self, call: &PlannedCall, path: &Path) {
+    fn lint_version(&mut self, call: &PlannedCall, path: &Path) {
         if let (Some(data), Some(version)) = (call.operands("DATA").next(), call.operands("VERSION").next())
             && data.to_string().ends_with(".version}")
             && !version.is_literal()
             && !version.to_string().contains("version")
         {
-            self.doubt(
-                path,
-                both!("the version stands here as the data", "这里把版本号写在了数据的位置"),
-                both!(
-                    "the data comes first: `set PATH {version} {data}`",
-                    "先写数据，再写版本：`set 路径 {version} {data}`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "the version stands here as the data",
+                "这里把版本号写在了数据的位置",
+                "the data comes first: `set PATH {version} {data}`",
+                "先写数据，再写版本：`set 路径 {version} {data}`"
+            )));
         }
     }
 
     /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
     /// belongs.
-    pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
-        if self.doubt_object(call, path) {
+    pub(super) fn lint_operands(&mut self, call: &PlannedCall, path: &Path) {
+        if self.lint_object(call, path) {
             return;
         }
-        self.doubt_version(call, path);
+        self.lint_version(call, path);
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
-        let known = filled
-            .filter_map(|operand| self.constants.text(operand))
-            .filter(|(_, from)| self.constants.stay(from));
-        if let Some((text, _)) = known.into_iter().find(|(text, _)| !text.starts_with('/')) {
-            self.doubt(
-                path,
-                both!("the path `{text}` must begin with `/`", "路径 `{text}` 必须以 `/` 开头"),
-                both!("give the parameter its `/`: `/{text}`", "请给参数写上 `/`：`/{text}`"),
-            );
+        let mut known = filled.filter_map(|operand| self.constants.settled(operand));
+        if let Some(text) = known.find(|text| !text.starts_with('/')) {
+            self.report(path.mistake(finding!(
+                "the path `{text}` must begin with `/`",
+                "路径 `{text}` 必须以 `/` 开头",
+                "give the parameter its `/`: `/{text}`",
+                "请给参数写上 `/`：`/{text}`"
+            )));
         }
         for operand in call.operands("PATH") {
             let written = operand.to_string();
-            let of = |name: &str| self.program.answer_of(name).filter(|_| !self.is_set(name));
             let label = written
                 .match_indices("/${")
                 .filter_map(|(at, _)| written[at + 3..].split_once('}').map(|(name, _)| name.trim()))
-                .find(|name| matches!(of(name), Some(Answer::Path | Answer::Numbered)));
+                .find(|name| matches!(self.reply_of(name), Some(Answer::Path | Answer::Numbered)));
             if let Some(label) = label {
-                let message = both!(
+                return self.report(path.mistake(finding!(
                     "what `{label}` answers is the whole path already",
-                    "`{label}` 的回复已经是完整路径"
-                );
-                return self.doubt(
-                    path,
-                    message,
-                    both!(
-                        "write `${{{label}}}` without what stands before it",
-                        "请只写 `${{{label}}}`，前面不要再加路径"
-                    ),
-                );
+                    "`{label}` 的回复已经是完整路径",
+                    "write `${{{label}}}` without what stands before it",
+                    "请只写 `${{{label}}}`，前面不要再加路径"
+                )));
             }
             if let Some(name) =
                 ["self", "client", "token"].iter().find(|name| written.starts_with(&format!("${{{name}}}")))
             {
-                return self.doubt(
-                    path,
-                    both!(
-                        "a path begins with `/`, and `${{{name}}}` is a name",
-                        "路径要以 `/` 开头，而 `${{{name}}}` 是名字"
-                    ),
-                    both!("write the path first: `/locks/${{{name}}}`", "请先写路径：`/locks/${{{name}}}`"),
-                );
+                return self.report(path.mistake(finding!(
+                    "a path begins with `/`, and `${{{name}}}` is a name",
+                    "路径要以 `/` 开头，而 `${{{name}}}` 是名字",
+                    "write the path first: `/locks/${{{name}}}`",
+                    "请先写路径：`/locks/${{{name}}}`"
+                )));
             }
         }
         for kind in ["SECONDS", "REVISION", "LEASE", "VERSION"] {
             for operand in call.operands(kind).filter(|operand| !operand.is_literal()) {
-                let known = self.constants.text(operand).filter(|(_, from)| self.constants.stay(from));
+                let known = self.constants.settled(operand);
                 let is_name = ["${self}", "${client}", "${token}"].contains(&operand.to_string().as_str());
                 let named = is_name.then(|| "A".to_owned());
-                let known = known.map(|(text, _)| text).or(named).or_else(|| {
+                let known = known.or(named).or_else(|| {
                     // A template with letters outside its `${…}` cannot render to a number.
                     let written = operand.pattern();
                     written.contains(char::is_alphabetic).then(|| written.replace(ANY, "…"))
                 });
                 if let Some(text) = known.filter(|text| text.parse::<i64>().is_err()) {
                     let written = operand.to_string();
-                    return self.doubt(
-                        path,
-                        both!(
-                            "{kind} is a whole number, and `{written}` is `{text}`",
-                            "{kind} 是整数，而 `{written}` 是 `{text}`"
-                        ),
-                        both!("give it a whole number, such as 5", "请给一个整数，例如 5"),
-                    );
+                    return self.report(path.mistake(finding!(
+                        "{kind} is a whole number, and `{written}` is `{text}`",
+                        "{kind} 是整数，而 `{written}` 是 `{text}`",
+                        "give it a whole number, such as 5",
+                        "请给一个整数，例如 5"
+                    )));
                 }
             }
             for operand in call.operands(kind) {
                 let source = operand.to_string();
-                let name = source
-                    .strip_prefix("${")
-                    .and_then(|rest| rest.strip_suffix('}'))
-                    .unwrap_or_default()
-                    .trim();
-                let answer = self.program.answer_of(name).filter(|_| !self.is_set(name));
+                let name = only_expression(&source).unwrap_or_default();
+                let answer = self.reply_of(name);
                 if let Some(Answer::Object(fields)) = answer {
                     let field = fields.iter().find(|field| field.to_ascii_uppercase().contains(kind));
                     let help = field.map_or_else(
@@ -199,7 +178,7 @@ impl Draft<'_> {
                         "{kind} is a number, and `{name}` answers an object",
                         "{kind} 是数字，而 `{name}` 的回复是一个对象"
                     );
-                    return self.doubt(path, message, help);
+                    return self.report(path.mistake(Finding { message, help }));
                 }
             }
         }
@@ -207,41 +186,26 @@ impl Draft<'_> {
 
     /// Reports a lease shorter than what etcd grants: 2 s on one server, 5 s on three, because an election takes as
     /// long.
-    pub(super) fn doubt_grant(&mut self, call: &PlannedCall, path: &Path) {
-        let is_cluster = self
-            .compiler
-            .lab
-            .parts()
-            .iter()
-            .any(|part| part.product() == Product::Etcd && part.is_ensemble());
-        let seconds = call.operands("SECONDS").next();
-        let known = seconds
-            .and_then(|seconds| self.constants.text(seconds))
-            .filter(|(_, from)| self.constants.stay(from));
-        if let (false, Some(seconds @ ..2)) =
-            (is_cluster, known.as_ref().and_then(|(seconds, _)| seconds.parse::<i64>().ok()))
-        {
-            return self.doubt(
-                path,
-                both!(
-                    "a lease of {seconds} s is too short: etcd grants 2 s or more",
-                    "{seconds} 秒的租约太短：etcd 至少给 2 秒"
-                ),
-                both!("write `grant 5`", "请写 `grant 5`"),
-            );
+    pub(super) fn lint_grant(&mut self, call: &PlannedCall, path: &Path) {
+        let mut parts = self.compiler.lab.parts().iter();
+        let is_cluster = parts.any(|part| part.product() == Product::Etcd && part.is_ensemble());
+        let seconds = call.operands("SECONDS").next().and_then(|seconds| self.constants.settled(seconds));
+        let seconds = seconds.and_then(|seconds| seconds.parse::<i64>().ok());
+        if let (false, Some(seconds @ ..2)) = (is_cluster, seconds) {
+            return self.report(path.mistake(finding!(
+                "a lease of {seconds} s is too short: etcd grants 2 s or more",
+                "{seconds} 秒的租约太短：etcd 至少给 2 秒",
+                "write `grant 5`",
+                "请写 `grant 5`"
+            )));
         }
-        let seconds = known.map(|(seconds, _)| seconds);
-        if let (true, Some(seconds @ 0..5)) =
-            (is_cluster, seconds.and_then(|seconds| seconds.parse::<i64>().ok()))
-        {
-            self.doubt(
-                path,
-                both!(
-                    "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
-                    "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒"
-                ),
-                both!("write `grant 5`", "请写 `grant 5`"),
-            );
+        if let (true, Some(seconds @ 0..5)) = (is_cluster, seconds) {
+            self.report(path.mistake(finding!(
+                "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
+                "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒",
+                "write `grant 5`",
+                "请写 `grant 5`"
+            )));
         }
     }
 
@@ -254,17 +218,12 @@ impl Draft<'_> {
         });
         let created: Vec<_> = calls.filter(|call| call.product() == Product::Zookeeper).collect();
         if !created.is_empty() && !created.iter().any(|call| call.has_flag("-s")) {
-            self.doubt(
-                &path,
-                both!(
-                    "this asks for the number of a znode, and the program creates none that has one",
-                    "这里要用 znode 的序号，而程序创建的节点都没有序号"
-                ),
-                both!(
-                    "ZooKeeper numbers a sequential one: `create -e -s /locks/n-`",
-                    "顺序节点才有序号：`create -e -s /locks/n-`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "this asks for the number of a znode, and the program creates none that has one",
+                "这里要用 znode 的序号，而程序创建的节点都没有序号",
+                "ZooKeeper numbers a sequential one: `create -e -s /locks/n-`",
+                "顺序节点才有序号：`create -e -s /locks/n-`"
+            )));
         }
     }
 }

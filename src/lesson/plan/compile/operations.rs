@@ -16,7 +16,7 @@ use crate::{
     lesson::{
         PRIMARY,
         duration::parse_written,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         step::{KEYWORDS, Operation, Verb},
     },
     log::{Flock, Product},
@@ -30,11 +30,9 @@ impl Draft<'_> {
         if matches!(label, "work" | "wait") || self.labelled.insert(label.to_owned()) {
             return Ok(());
         }
-        let message = both!(
+        Err(path.key(label).mistake(finding!(
             "two operations of this program are called `{label}`",
-            "这个程序里有两个操作都叫 `{label}`"
-        );
-        Err(Mistake::new(&path.key(label), message).help(both!(
+            "这个程序里有两个操作都叫 `{label}`",
             "give each a label of its own; only one of `then` and `else` happens, so they may share it",
             "请给每个操作各自的名字；`then` 和 `else` 只会执行一个，可以同名"
         )))
@@ -65,7 +63,7 @@ impl Draft<'_> {
         let is_new = self.known.insert(label.to_owned());
         self.constants.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
-        self.doubt_own_reply(label, is_new, &verb, &path);
+        self.lint_own_reply(label, is_new, &verb, &path);
         let named = operation.on.as_ref().filter(|_| !self.compiler.unused);
         let named = named.map(|on| self.server(on, &path.key("on"))).transpose()?;
         let allow = self.allowed(&operation.allow, &path.key("allow"))?;
@@ -88,19 +86,12 @@ impl Draft<'_> {
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         if let Some(source) = &operation.until {
             let own = Own { label, verb: &verb, allow: &allow };
-            self.doubt_comparison(source, Some(own), &path.key("until"));
-            self.doubt_until(label, until.as_ref(), &path.key("until"));
-            self.doubt_inverted(own, source, &path.key("until"));
+            self.lint_comparison(source, Some(own), &path.key("until"));
+            self.lint_until(label, until.as_ref(), &path.key("until"));
+            self.lint_inverted(own, source, &path.key("until"));
             let fails = matches!(&verb, PlannedVerb::Flock { call: Flock::Try, .. });
             if fails && !allow.iter().any(|code| code == "EWOULDBLOCK") {
-                self.doubt(
-                    &path.key("flock"),
-                    both!(
-                        "`flock -n` fails where somebody has locked the file, and the run ends before `until` is asked",
-                        "文件被锁时 `flock -n` 会失败，还没判断 `until` 运行就结束了"
-                    ),
-                    both!("let it `allow: [EWOULDBLOCK]`", "请写上 `allow: [EWOULDBLOCK]`"),
-                );
+                self.report(path.key("flock").mistake(finding!("`flock -n` fails where somebody has locked the file, and the run ends before `until` is asked", "文件被锁时 `flock -n` 会失败，还没判断 `until` 运行就结束了", "let it `allow: [EWOULDBLOCK]`", "请写上 `allow: [EWOULDBLOCK]`")));
             }
         }
         let every = operation.every.as_ref().map(|s| self.duration(s, &path.key("every"))).transpose()?;
@@ -112,8 +103,8 @@ impl Draft<'_> {
             );
             return Err(Mistake::new(&path.key("every"), message).help(help));
         }
-        self.doubt_slots(&verb, &allow, &path);
-        self.doubt_list(&verb, &path);
+        self.lint_slots(&verb, &allow, &path);
+        self.lint_list(&verb, &path);
         let queued = self.queues(&verb, &path);
         self.none_here.remove(label);
         self.program.labels.insert(label.to_owned());
@@ -139,15 +130,8 @@ impl Draft<'_> {
         if let (true, [first, second, third, ..]) =
             (lab.part_of(&on).is_ensemble(), lab.part_of(&on).servers())
         {
-            let message = both!(
-                "an operation on an ensemble goes to the server that its client is connected to, not to `{on}`",
-                "集群上的操作发给客户端所连的服务器，不能指定 `{on}`"
-            );
-            return Err(Mistake::new(path, message).help(both!(
-                "leave `on` out: the first client is connected to {first}, the second to {second}, the third to {third}, and \
-                 so on",
-                "去掉 `on`：第一个客户端连 {first}，第二个连 {second}，第三个连 {third}，依次类推"
-            )));
+            return Err(path.mistake(finding!("an operation on an ensemble goes to the server that its client is connected to, not to `{on}`", "集群上的操作发给客户端所连的服务器，不能指定 `{on}`", "leave `on` out: the first client is connected to {first}, the second to {second}, the third to {third}, and \
+                 so on", "去掉 `on`：第一个客户端连 {first}，第二个连 {second}，第三个连 {third}，依次类推")));
         }
         match lab.server_named(&on) {
             Some(server) if lab.servers().contains(&server) => return Ok(server.to_owned()),

@@ -2,73 +2,71 @@
 
 use super::{
     super::{
-        doubts::Answer,
+        lints::Answer,
         program::{Instruction, PlannedVerb},
+        templates::only_expression,
     },
     Draft,
 };
 use crate::{
-    lesson::{error::Path, expr::Template},
+    lesson::{
+        error::{Finding, Path, finding},
+        expr::Template,
+    },
     log::{ANY, product::redis::slot},
-    text::{Text, both},
+    text::both,
 };
 
 impl Draft<'_> {
     /// Reports `SET lock NX PX 3000`, where an option takes the place of the value, and `SET lock token NX`, where the
     /// value is a bare name.
-    pub(super) fn doubt_value(&mut self, words: &[Template], path: &Path) {
+    pub(super) fn lint_value(&mut self, words: &[Template], path: &Path) {
         let value = words[2].pattern();
         if ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&value.as_str()) {
-            self.doubt(
-                path,
-                both!(
-                    "the value is missing: `{value}` stands in its place",
-                    "缺少值：它的位置上是 `{value}`"
-                ),
-                both!("write `SET key ${{token}} NX PX 3000`", "请写 `SET key ${{token}} NX PX 3000`"),
-            );
+            self.report(path.mistake(finding!(
+                "the value is missing: `{value}` stands in its place",
+                "缺少值：它的位置上是 `{value}`",
+                "write `SET key ${{token}} NX PX 3000`",
+                "请写 `SET key ${{token}} NX PX 3000`"
+            )));
         }
         let key = words[1].to_string();
         if ["${self}", "${client}", "${token}"].contains(&key.as_str())
             && words[2].is_literal()
             && !self.in_recipe
         {
-            self.doubt(
-                path,
-                both!(
-                    "the key stands first, and here it is `{key}`, which is who asks",
-                    "键要写在前面，而这里的键是 `{key}`，那是请求者"
-                ),
-                both!("write `SET {value} {key} …`", "请写 `SET {value} {key} …`"),
-            );
+            self.report(path.mistake(finding!(
+                "the key stands first, and here it is `{key}`, which is who asks",
+                "键要写在前面，而这里的键是 `{key}`，那是请求者",
+                "write `SET {value} {key} …`",
+                "请写 `SET {value} {key} …`"
+            )));
         }
-        self.doubt_plain(&words[2].to_string(), path);
+        self.lint_plain(&words[2].to_string(), path);
     }
 
     /// Reports `WAIT` with more replicas than there are, probably because its two arguments are swapped.
-    pub(super) fn doubt_wait(&mut self, replicas: &Template, path: &Path) {
+    pub(super) fn lint_wait(&mut self, replicas: &Template, path: &Path) {
         let servers = self.compiler.lab.servers().len();
         let Ok(replicas) = replicas.pattern().parse::<usize>() else { return };
         if replicas > servers && !self.compiler.unused {
-            self.doubt(
-                path,
-                both!(
-                    "no server of this lab has {replicas} replicas",
-                    "这个 lab 里没有服务器有 {replicas} 个从节点"
-                ),
-                both!("write `WAIT replicas milliseconds`", "请写 `WAIT 从节点数 毫秒`"),
-            );
+            self.report(path.mistake(finding!(
+                "no server of this lab has {replicas} replicas",
+                "这个 lab 里没有服务器有 {replicas} 个从节点",
+                "write `WAIT replicas milliseconds`",
+                "请写 `WAIT 从节点数 毫秒`"
+            )));
         }
     }
 
     /// Reports a command whose keys are on different nodes of a cluster, because the cluster refuses it.
-    pub(super) fn doubt_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
+    pub(super) fn lint_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
         if self.compiler.lab.is_cluster()
             && !self.in_recipe
             && !allow.iter().any(|code| code == "CROSSSLOT")
-            && let Some((message, help)) = slots_doubt(verb)
+            && let Some(finding) = slots_lint(verb)
         {
-            self.doubt(path, message, help);
+            self.report(path.mistake(finding));
         }
     }
 
@@ -103,41 +101,34 @@ impl Draft<'_> {
             Some((path.clone(), value.source().to_owned(), label, index))
         });
         if let Some((path, source, label, index)) = found {
-            self.doubt(
-                &path,
-                both!(
-                    "`{source}` is the name of the stream, and the ID of a message is sent",
-                    "`{source}` 是 stream 的名字，而发送的应该是消息的 ID"
-                ),
-                both!(
-                    "the ID of its first message is `{label}[{index}][1][0][0]`",
-                    "第一条消息的 ID 是 `{label}[{index}][1][0][0]`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "`{source}` is the name of the stream, and the ID of a message is sent",
+                "`{source}` 是 stream 的名字，而发送的应该是消息的 ID",
+                "the ID of its first message is `{label}[{index}][1][0][0]`",
+                "第一条消息的 ID 是 `{label}[{index}][1][0][0]`"
+            )));
         }
     }
 
     /// Reports a list that is passed as one word of a command.
-    pub(super) fn doubt_list(&mut self, verb: &PlannedVerb, path: &Path) {
+    pub(super) fn lint_list(&mut self, verb: &PlannedVerb, path: &Path) {
         if !matches!(verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. }) {
             return;
         }
         let list = verb.templates().into_iter().find_map(|word| {
             let written = word.to_string();
-            let label = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
+            let label = only_expression(&written)?.to_owned();
             let answer = self.program.answer_of(&label);
             let is_list = matches!(answer, Some(Answer::Several | Answer::Texts)) && !self.is_set(&label);
             is_list.then_some(label)
         });
         if let Some(label) = list.filter(|_| !self.in_recipe) {
-            self.doubt(
-                path,
-                both!(
-                    "`{label}` answers a list, which is no word of a command",
-                    "`{label}` 的回复是列表，不能当作命令里的一个词"
-                ),
-                both!("fill in one of its items: `${{{label}[0]}}`", "请填入其中一项：`${{{label}[0]}}`"),
-            );
+            self.report(path.mistake(finding!(
+                "`{label}` answers a list, which is no word of a command",
+                "`{label}` 的回复是列表，不能当作命令里的一个词",
+                "fill in one of its items: `${{{label}[0]}}`",
+                "请填入其中一项：`${{{label}[0]}}`"
+            )));
         }
     }
 
@@ -154,35 +145,28 @@ impl Draft<'_> {
             "EXEC" | "DISCARD" => {
                 self.in_multi = false;
                 if !open && !self.in_recipe {
-                    self.doubt(
-                        &path.key("redis"),
-                        both!(
-                            "no `MULTI` comes before this `{name}`: Redis answers ERR",
-                            "`{name}` 之前没有 `MULTI`，Redis 会回复 ERR"
-                        ),
-                        both!(
-                            "write `- multi: {{ redis: MULTI }}` before the commands that belong together",
-                            "请在要一起执行的命令前面写 `- multi: {{ redis: MULTI }}`"
-                        ),
-                    );
+                    self.report(path.key("redis").mistake(finding!(
+                        "no `MULTI` comes before this `{name}`: Redis answers ERR",
+                        "`{name}` 之前没有 `MULTI`，Redis 会回复 ERR",
+                        "write `- multi: {{ redis: MULTI }}` before the commands that belong together",
+                        "请在要一起执行的命令前面写 `- multi: {{ redis: MULTI }}`"
+                    )));
                 }
             }
-            "WATCH" if open => self.doubt(
-                &path.key("redis"),
-                both!(
-                    "`WATCH` comes too late after `MULTI`: Redis answers ERR",
-                    "`MULTI` 之后不能再 `WATCH`，Redis 会回复 ERR"
-                ),
-                both!("write it before `MULTI`", "请写在 `MULTI` 前面"),
-            ),
+            "WATCH" if open => self.report(path.key("redis").mistake(finding!(
+                "`WATCH` comes too late after `MULTI`: Redis answers ERR",
+                "`MULTI` 之后不能再 `WATCH`，Redis 会回复 ERR",
+                "write it before `MULTI`",
+                "请写在 `MULTI` 前面"
+            ))),
             _ => return open,
         }
         false
     }
 }
 
-/// The doubt about a command whose keys are in different slots of a cluster.
-pub(crate) fn slots_doubt(verb: &PlannedVerb) -> Option<(Text, Text)> {
+/// The finding about a command whose keys are in different slots of a cluster.
+pub(crate) fn slots_lint(verb: &PlannedVerb) -> Option<Finding> {
     let keys: Vec<String> = match verb {
         PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
         PlannedVerb::Redis(words) => {
@@ -192,10 +176,10 @@ pub(crate) fn slots_doubt(verb: &PlannedVerb) -> Option<(Text, Text)> {
                 "DEL" | "UNLINK" | "EXISTS" | "MGET" | "TOUCH" | "RENAME" | "SINTER" | "SUNION" | "SDIFF"
                 | "RPOPLPUSH" => 1,
                 "SELECT" if words.get(1).is_some_and(|n| n.pattern() != "0") => {
-                    return Some((
-                        both!("a cluster has only the database 0", "集群只有 0 号数据库"),
-                        both!("leave `SELECT` out", "请去掉 `SELECT`"),
-                    ));
+                    return Some(Finding {
+                        message: both!("a cluster has only the database 0", "集群只有 0 号数据库"),
+                        help: both!("leave `SELECT` out", "请去掉 `SELECT`"),
+                    });
                 }
                 _ => return None,
             };
@@ -213,14 +197,10 @@ pub(crate) fn slots_doubt(verb: &PlannedVerb) -> Option<(Text, Text)> {
     let mut known = keys.iter().filter(known);
     let first = known.next()?;
     let other = known.find(|other| slot(other) != slot(first))?;
-    Some((
-        both!(
-            "`{first}` and `{other}` are in different slots of the cluster: it answers CROSSSLOT",
-            "`{first}` 和 `{other}` 在集群的不同槽里，会回复 CROSSSLOT"
-        ),
-        both!(
-            "give both one hash tag, as `{{lock}}:a` and `{{lock}}:b` have",
-            "请给两者同一个哈希标签，如 `{{lock}}:a` 和 `{{lock}}:b`"
-        ),
+    Some(finding!(
+        "`{first}` and `{other}` are in different slots of the cluster: it answers CROSSSLOT",
+        "`{first}` 和 `{other}` 在集群的不同槽里，会回复 CROSSSLOT",
+        "give both one hash tag, as `{{lock}}:a` and `{{lock}}:b` have",
+        "请给两者同一个哈希标签，如 `{{lock}}:a` 和 `{{lock}}:b`"
     ))
 }

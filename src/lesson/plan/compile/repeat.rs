@@ -6,7 +6,7 @@ use super::{
     super::{
         super::{
             duration::parse_millis,
-            error::{Mistake, MistakeSpan, Path},
+            error::{Finding, Mistake, MistakeSpan, Path, finding},
             expr::{Expr, Scope, Template},
             model::{Count, Param},
             step::Step,
@@ -15,6 +15,7 @@ use super::{
         order,
         program::{BUILTINS, Instruction},
         replacements::labels_of,
+        templates::only_expression,
     },
     Draft, empty_by,
 };
@@ -47,21 +48,23 @@ impl Draft<'_> {
                 "请写整数（例如 3），或者写成 `${{…}}` 里的表达式：`${{{bound}}}`"
             )));
         }
-        self.doubt_count(times, &bound, path);
+        self.lint_count(times, &bound, path);
         if times.is_none() && at_most == 0 {
-            let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
-            let help = both!("such as `at_most: 100`", "例如 `at_most: 100`");
-            self.doubt(&path.key("at_most"), message, help);
+            self.report(path.key("at_most").mistake(finding!(
+                "these steps are made 0 times",
+                "这些步骤执行 0 次",
+                "such as `at_most: 100`",
+                "例如 `at_most: 100`"
+            )));
         }
         if let Some(source) = condition {
             self.has_value_before(source, steps, &path.key("while"))?;
         }
         let condition = condition.map(|source| self.expr(source, &path.key("while"))).transpose()?;
         if let Some(name) = number {
-            self.doubt_number(name, path);
+            self.lint_number(name, path);
             self.known.insert(name.to_owned());
-            let rounds = self.constants.text(&bound).filter(|(_, from)| self.constants.stay(from));
-            let rounds = rounds.and_then(|(text, _)| text.trim().parse().ok());
+            let rounds = self.constants.settled(&bound).and_then(|text| text.trim().parse().ok());
             if let Some(rounds) = rounds.filter(|rounds| times.is_some() && *rounds <= MOST_UNROLLED)
                 && !sets(steps, name)
                 && self.names_server(steps, name)
@@ -91,7 +94,7 @@ impl Draft<'_> {
         if let Some(name) = number {
             self.number(name, &format!("{name} + 1"), path)?;
         }
-        self.doubt_first_round(condition.as_ref(), next - 1, &path.key("while"));
+        self.lint_first_round(condition.as_ref(), next - 1, &path.key("while"));
         let outside = self.none_here.clone();
         self.none_here.extend(condition.iter().flat_map(|expr| empty_by(expr.source())));
         self.steps(steps, &path.key("repeat"))?;
@@ -99,12 +102,12 @@ impl Draft<'_> {
         self.push(Instruction::Jump { to: next });
         // Before a round, the last reply may be one of the round before.
         if let Some(expr) = condition.as_ref().filter(|expr| !expr.names().contains("reply")) {
-            self.doubt_comparison(expr.source(), None, &path.key("while"));
+            self.lint_comparison(expr.source(), None, &path.key("while"));
         }
         let exit = self.here();
         if let Some(expr) = &condition {
-            self.doubt_constant_flag(&expr.names(), next + 1..exit, &path.key("while"));
-            self.doubt_same_again(next + 1..exit);
+            self.lint_constant_flag(&expr.names(), next + 1..exit, &path.key("while"));
+            self.lint_same_again(next + 1..exit);
         }
         let asked = condition.as_ref().map(Expr::names);
         self.program.instructions[next] = Instruction::RepeatNext { condition, exit };
@@ -162,12 +165,9 @@ impl Draft<'_> {
     }
 
     /// Reports a flag in a condition that nothing in the repetition sets, beside something that changes.
-    fn doubt_constant_flag(&mut self, asked: &BTreeSet<String>, inside: Range<usize>, path: &Path) {
+    fn lint_constant_flag(&mut self, asked: &BTreeSet<String>, inside: Range<usize>, path: &Path) {
         let is_flag = |name: &&String| {
-            let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-                Instruction::Set { name: set, value } if set == *name => Some(value.source()),
-                _ => None,
-            });
+            let mut values = self.values_of(name);
             values.next().is_some_and(|value| matches!(value, "true" | "false"))
                 && values.all(|value| matches!(value, "true" | "false"))
         };
@@ -176,20 +176,19 @@ impl Draft<'_> {
         else {
             return;
         };
-        let (message, help) = (
-            both!("nothing in this repetition sets `{name}`", "循环里没有什么会给 `{name}` 赋值"),
-            both!(
-                "set it inside: `- let: {{ {name}: reply == 'OK' }}`",
-                "请在循环里给它赋值：`- let: {{ {name}: reply == 'OK' }}`"
-            ),
+        let finding = finding!(
+            "nothing in this repetition sets `{name}`",
+            "循环里没有什么会给 `{name}` 赋值",
+            "set it inside: `- let: {{ {name}: reply == 'OK' }}`",
+            "请在循环里给它赋值：`- let: {{ {name}: reply == 'OK' }}`"
         );
         if !self.in_recipe {
-            self.doubt(path, message, help);
+            self.report(path.mistake(finding));
         }
     }
 
     /// Reports a condition that is false before the first round, by the values that are set right before it.
-    fn doubt_first_round(&mut self, condition: Option<&Expr>, begin: usize, path: &Path) {
+    fn lint_first_round(&mut self, condition: Option<&Expr>, begin: usize, path: &Path) {
         // A variable that is compared with a text of another kind has a check of its own.
         let Some(expr) = condition.filter(|expr| !self.in_recipe && !expr.source().contains(['\'', '"']))
         else {
@@ -213,17 +212,12 @@ impl Draft<'_> {
         let first =
             expr.eval(known.value()).ok().filter(|_| names.iter().all(|name| known.get(name).is_some()));
         if !names.is_empty() && first.is_some_and(|first| !first.is_true()) {
-            self.doubt(
-                path,
-                both!(
-                    "this is false before the first round: its steps are never made",
-                    "第一轮之前条件就不成立：这些步骤一次也不会执行"
-                ),
-                both!(
-                    "`while` says how long to go on, such as `while: not done`",
-                    "`while` 写的是继续循环的条件，例如 `while: not done`"
-                ),
-            );
+            self.report(path.mistake(finding!(
+                "this is false before the first round: its steps are never made",
+                "第一轮之前条件就不成立：这些步骤一次也不会执行",
+                "`while` says how long to go on, such as `while: not done`",
+                "`while` 写的是继续循环的条件，例如 `while: not done`"
+            )));
         }
     }
 
@@ -259,60 +253,67 @@ impl Draft<'_> {
                     "循环里没有什么会改变这个条件，后面的步骤永远走不到"
                 )
             };
-            self.doubt(
-                &path,
+            self.report(path.mistake(Finding {
                 message,
-                both!(
+                help: both!(
                     "set what it asks for inside: `- let: {{ done: reply == 'OK' }}` with `while: not done`",
                     "请在循环里给条件赋值：`- let: {{ done: reply == 'OK' }}`，条件写 `while: not done`"
                 ),
-            );
+            }));
         }
     }
 
     /// Reports a repetition without rounds, or whose count is no number.
-    fn doubt_count(&mut self, times: Option<&Count>, bound: &Template, path: &Path) {
-        if let Some((text, from)) = self.constants.text(bound)
-            && self.constants.stay(&from)
+    fn lint_count(&mut self, times: Option<&Count>, bound: &Template, path: &Path) {
+        if let Some(text) = self.constants.settled(bound)
             && text.trim().parse::<u32>().is_err()
         {
-            let message =
-                both!("`{bound}` gives `{text}`, not a count", "`{bound}` 的值是 `{text}`，不是次数");
-            let help = both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
-            self.doubt(&path.key("times"), message, help);
+            self.report(path.key("times").mistake(finding!(
+                "`{bound}` gives `{text}`, not a count",
+                "`{bound}` 的值是 `{text}`，不是次数",
+                "give a whole number from 1 on, such as 3",
+                "请给一个从 1 起的整数，例如 3"
+            )));
         }
         let source = bound.to_string();
-        let name =
-            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let name = only_expression(&source).unwrap_or_default();
         if let Some(Param::Word(word)) = self.compiler.params.get(name)
             && parse_millis(word).is_ok()
             && !self.in_recipe
         {
-            let message =
-                both!("`{name}` is the duration `{word}`, not a count", "`{name}` 是时长 `{word}`，不是次数");
-            let help = both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
-            self.doubt(&path.key("times"), message, help);
+            self.report(path.key("times").mistake(finding!(
+                "`{name}` is the duration `{word}`, not a count",
+                "`{name}` 是时长 `{word}`，不是次数",
+                "give a whole number from 1 on, such as 3",
+                "请给一个从 1 起的整数，例如 3"
+            )));
         }
         if matches!(times, Some(Count::Number(0))) {
-            let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
-            let help = both!("such as `times: 2`, or leave them out", "例如 `times: 2`，或者去掉它们");
-            self.doubt(&path.key("times"), message, help);
+            self.report(path.key("times").mistake(finding!(
+                "these steps are made 0 times",
+                "这些步骤执行 0 次",
+                "such as `times: 2`, or leave them out",
+                "例如 `times: 2`，或者去掉它们"
+            )));
         }
     }
 
     /// Reports a round number whose name is one that every program already has.
-    fn doubt_number(&mut self, name: &str, path: &Path) {
+    fn lint_number(&mut self, name: &str, path: &Path) {
         if BUILTINS.contains(&name) {
-            let message =
-                both!("`{name}` is a name that every program has already", "`{name}` 是每个程序都已有的名字");
-            let help =
-                both!("number the rounds with a name of its own: `as: i`", "请给轮次另起名字：`as: i`");
-            self.doubt(&path.key("as"), message, help);
+            self.report(path.key("as").mistake(finding!(
+                "`{name}` is a name that every program has already",
+                "`{name}` 是每个程序都已有的名字",
+                "number the rounds with a name of its own: `as: i`",
+                "请给轮次另起名字：`as: i`"
+            )));
         } else if self.compiler.params.contains_key(name) && !self.in_recipe {
-            let message = both!("`{name}` is a parameter already", "`{name}` 已经是参数");
-            let help =
-                both!("number the rounds with a name of its own: `as: i`", "请给轮次另起名字：`as: i`");
-            self.doubt(&path.key("as"), message, help);
+            self.report(path.key("as").mistake(finding!(
+                "`{name}` is a parameter already",
+                "`{name}` 已经是参数",
+                "number the rounds with a name of its own: `as: i`",
+                "请给轮次另起名字：`as: i`"
+            )));
         }
     }
 

@@ -2,11 +2,12 @@
 
 use super::{
     super::{
-        doubts::{self, Answer, Doubt, Kind},
+        lints::{self, Answer, Kind},
         program::{Instruction, PlannedVerb},
     },
     Draft,
 };
+use crate::lesson::error::Finding;
 
 /// The operation whose `until` asks for its own reply.
 #[derive(Clone, Copy)]
@@ -32,22 +33,22 @@ impl Draft<'_> {
                 Some(Instruction::Operate(operation)) => operation.answer(),
                 _ => None,
             },
-            (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
+            (label, _) => self.reply_of(label),
         }
     }
 
-    /// The doubt about a comparison of values of different kinds, or of a reply with something that its operation never
+    /// The finding about a comparison of values of different kinds, or of a reply with something that its operation never
     /// answers.
-    pub(super) fn reply_doubt(&self, source: &str, own: Option<Own<'_>>) -> Option<Doubt> {
+    pub(super) fn reply_lint(&self, source: &str, own: Option<Own<'_>>) -> Option<Finding> {
         let numbers = |name: &str| match own {
-            Some(own) if own.is_meant(name) => doubts::returned(own.verb),
+            Some(own) if own.is_meant(name) => lints::returned(own.verb),
             _ if self.is_set(name) => None,
-            _ => doubts::numbers_of(&self.program, name),
+            _ => lints::numbers_of(&self.program, name),
         };
-        let subjects = |name: &str| doubts::subjects_of(&self.program, name).filter(|_| !self.is_set(name));
-        doubts::kind_doubt(source, |name| self.kind_of(name, self.answer_to(name, own)))
-            .or_else(|| doubts::number_doubt(source, numbers))
-            .or_else(|| doubts::subject_doubt(source, subjects))
+        let subjects = |name: &str| lints::subjects_of(&self.program, name).filter(|_| !self.is_set(name));
+        lints::kind_lint(source, |name| self.kind_of(name, self.answer_to(name, own)))
+            .or_else(|| lints::number_lint(source, numbers))
+            .or_else(|| lints::subject_lint(source, subjects))
     }
 
     /// The kind of a name's value: of a reply, a parameter, or a name that every program has.

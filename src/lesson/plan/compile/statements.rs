@@ -1,14 +1,14 @@
 //! Checks for values that are filled into SQL statements in the wrong form.
 
 use super::{super::call::PlannedCall, Draft};
-use crate::{
-    lesson::{error::Path, expr::Template},
-    text::both,
+use crate::lesson::{
+    error::{Path, finding},
+    expr::Template,
 };
 
 impl Draft<'_> {
     /// Reports a text value that is filled into an SQL statement without quotes.
-    pub(super) fn doubt_quotes(&mut self, call: &PlannedCall, path: &Path) {
+    pub(super) fn lint_quotes(&mut self, call: &PlannedCall, path: &Path) {
         let Some(statement) = call.operands("TEXT").next() else { return };
         let is_text = |name: &str| {
             ["self", "client", "token"].contains(&name)
@@ -32,14 +32,12 @@ impl Draft<'_> {
                     let is_value = before.ends_with(['=', '<', '>'])
                         || (before.ends_with(['(', ',']) && before.to_ascii_uppercase().contains("VALUES"));
                     if is_value {
-                        return self.doubt(
-                            path,
-                            both!(
-                                "`${{{name}}}` is a text, and stands without quotes",
-                                "`${{{name}}}` 是文字，却没有引号"
-                            ),
-                            both!("write `'${{{name}}}'`", "请写 `'${{{name}}}'`"),
-                        );
+                        return self.report(path.mistake(finding!(
+                            "`${{{name}}}` is a text, and stands without quotes",
+                            "`${{{name}}}` 是文字，却没有引号",
+                            "write `'${{{name}}}'`",
+                            "请写 `'${{{name}}}'`"
+                        )));
                     }
                 }
                 _ => {}
@@ -48,7 +46,7 @@ impl Draft<'_> {
     }
 
     /// Reports a timeout of `GET_LOCK` that is no number of seconds: `${wait}s`, or a duration.
-    pub(super) fn doubt_get_lock(&mut self, call: &PlannedCall, path: &Path) {
+    pub(super) fn lint_get_lock(&mut self, call: &PlannedCall, path: &Path) {
         let Some(statement) = call.all_operands().next().map(Template::to_string) else { return };
         let upper = statement.to_ascii_uppercase();
         let asked = upper.match_indices("GET_LOCK(").find_map(|(at, _)| {
@@ -60,14 +58,15 @@ impl Draft<'_> {
         let Some((name, unit)) = asked else { return };
         if unit.trim().is_empty() {
             if let Ok(seconds) = Template::parse(&format!("${{{name}}}")) {
-                self.doubt_milliseconds(&seconds, path);
+                self.lint_milliseconds(&seconds, path);
             }
             return;
         }
-        let message = both!(
+        self.report(path.mistake(finding!(
             "GET_LOCK waits for seconds, and `${{{name}}}{unit}` is no number",
-            "GET_LOCK 的第二个参数是秒数，`${{{name}}}{unit}` 不是数字"
-        );
-        self.doubt(path, message, both!("write `${{{name}}}`", "请写 `${{{name}}}`"));
+            "GET_LOCK 的第二个参数是秒数，`${{{name}}}{unit}` 不是数字",
+            "write `${{{name}}}`",
+            "请写 `${{{name}}}`"
+        )));
     }
 }

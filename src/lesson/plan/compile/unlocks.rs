@@ -2,7 +2,10 @@
 
 use super::{super::program::PlannedVerb, Draft};
 use crate::{
-    lesson::{error::did_you_mean, expr::Template},
+    lesson::{
+        error::{Finding, did_you_mean},
+        expr::Template,
+    },
     log::{Flock, stands_for},
     text::both,
 };
@@ -44,7 +47,7 @@ impl Draft<'_> {
             },
             |locked| did_you_mean(locked),
         );
-        self.doubt(&path.key(kind), message, help);
+        self.report(path.key(kind).mistake(Finding { message, help }));
     }
 }
 

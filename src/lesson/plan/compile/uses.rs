@@ -8,6 +8,7 @@ use super::{
     super::{
         names::{self, Named},
         program::{BUILTINS, Instruction},
+        templates::only_expression,
     },
     Draft,
     names_in_use::NO_DURATIONS,
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     lesson::{
         duration::{check_unit, parse_millis, parse_written},
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::Template,
         model::{Param, Recipe},
         step::Step,
@@ -34,13 +35,12 @@ impl Draft<'_> {
         path: &Path,
     ) -> Result<(), Mistake> {
         if self.depth >= DEEPEST {
-            let message = both!(
+            return Err(path.mistake(finding!(
                 "`use: {program}` nests more than {DEEPEST} deep",
-                "`use: {program}` 嵌套超过 {DEEPEST} 层"
-            );
-            return Err(
-                Mistake::new(path, message).help(both!("a program cannot use itself", "程序不能使用它自己"))
-            );
+                "`use: {program}` 嵌套超过 {DEEPEST} 层",
+                "a program cannot use itself",
+                "程序不能使用它自己"
+            )));
         }
         let compiler = self.compiler;
         if self.using.iter().any(|outer| outer == program) {
@@ -103,18 +103,18 @@ impl Draft<'_> {
                     both!("the recipe `{program}` needs `{missing}`", "配方 `{program}` 还需要 `{missing}`");
                 return Err(Mistake::new(path, message).help(format!("with: {{ {missing}: … }}")));
             }
-            self.doubt_units(with, path);
+            self.lint_units(with, path);
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
-            if compiler.recipes.beside.contains(program) {
+            if compiler.recipes.local.contains(program) {
                 self.in_recipe = false;
                 self.steps(&recipe.steps, &Recipe::path(program))?;
             } else {
                 self.in_recipe = true;
-                let doubts = self.program.doubts.len();
+                let lints = self.program.findings.len();
                 self.steps(&recipe.steps, path).map_err(|mistake| at_given(mistake, with, path))?;
-                for doubt in &mut self.program.doubts[doubts..] {
-                    *doubt = at_given(doubt.clone(), with, path);
+                for lint in &mut self.program.findings[lints..] {
+                    *lint = at_given(lint.clone(), with, path);
                 }
             }
         } else {
@@ -137,38 +137,34 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Doubts durations of a recipe that have no unit.
-    fn doubt_units(&mut self, with: &IndexMap<String, String>, path: &Path) {
+    /// Reports durations of a recipe that have no unit.
+    fn lint_units(&mut self, with: &IndexMap<String, String>, path: &Path) {
         for (name, source) in with {
             if ["lease", "every", "retry", "drift", "work", "patience", "within"].contains(&name.as_str())
                     && !source.starts_with('-') // a negative duration means: no limit
                     && let Err(why) = check_unit(source)
             {
-                self.program.doubts.push(Mistake::new(&path.key("with").key(name), why));
+                self.report(Mistake::new(&path.key("with").key(name), why));
             }
             let is_time = ["lease", "every", "retry", "work", "patience", "within"].contains(&name.as_str());
             if is_time && NO_DURATIONS.contains(&source.as_str()) {
-                self.doubt(
-                    &path.key("with").key(name),
-                    both!("`{source}` is no duration", "`{source}` 不是时长"),
-                    both!(
-                        "write it like 3s, or name a parameter such as `${{lease}}`",
-                        "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
-                    ),
-                );
+                self.report(path.key("with").key(name).mistake(finding!(
+                    "`{source}` is no duration",
+                    "`{source}` 不是时长",
+                    "write it like 3s, or name a parameter such as `${{lease}}`",
+                    "请写成 3s 这样，或者写参数，例如 `${{lease}}`"
+                )));
             }
-            let given = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-            let given = self.extra.get(given.trim()).or_else(|| self.compiler.params.get(given.trim()));
+            let given = only_expression(source).unwrap_or_default();
+            let given = self.extra.get(given).or_else(|| self.compiler.params.get(given));
             let is_duration = matches!(given, Some(Param::Word(word)) if parse_millis(word).is_ok());
             if ["owner", "token", "key", "lock"].contains(&name.as_str()) && is_duration {
-                self.doubt(
-                    &path.key("with").key(name),
-                    both!(
-                        "`{source}` is a duration, and here belongs a name",
-                        "`{source}` 是时长，这里要写名字"
-                    ),
-                    both!("such as `{name}: \"${{self}}\"`", "例如 `{name}: \"${{self}}\"`"),
-                );
+                self.report(path.key("with").key(name).mistake(finding!(
+                    "`{source}` is a duration, and here belongs a name",
+                    "`{source}` 是时长，这里要写名字",
+                    "such as `{name}: \"${{self}}\"`",
+                    "例如 `{name}: \"${{self}}\"`"
+                )));
             }
         }
     }
@@ -183,11 +179,9 @@ impl Draft<'_> {
         path: &Path,
     ) -> Result<(), Mistake> {
         if let Some(name) = with.keys().next() {
-            let message = both!(
+            return Err(path.key("with").key(name).mistake(finding!(
                 "`{program}` is what the learner writes, and is given nothing",
-                "`{program}` 由学员来写，不能传参数"
-            );
-            return Err(Mistake::new(&path.key("with").key(name), message).help(both!(
+                "`{program}` 由学员来写，不能传参数",
                 "leave `with` out: it reads the names that are known here",
                 "请去掉 `with`：它可以直接用这里已有的名字"
             )));

@@ -6,15 +6,17 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     super::{
         PlannedVerb,
-        doubts::{Answer, Doubt, of_named},
+        lints::{Answer, of_named},
         program::{Instruction, TakePlan},
     },
     Draft,
 };
 use crate::{
-    lesson::expr::{Template, mentions::comparisons},
+    lesson::{
+        error::{Finding, finding},
+        expr::{Template, mentions::comparisons},
+    },
     log::Product,
-    text::both,
 };
 
 /// How many variables may stand for each other in a row.
@@ -56,10 +58,7 @@ impl Draft<'_> {
         if !source.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return None;
         }
-        let mut values = self.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Set { name, value } if name == source => Some(value.source()),
-            _ => None,
-        });
+        let mut values = self.values_of(source);
         let is_znode = |answer: &Answer| matches!(answer, Answer::Name | Answer::Path | Answer::Numbered);
         let Some(first) = values.next() else {
             let is_create = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Zookeeper);
@@ -77,12 +76,7 @@ impl Draft<'_> {
 
     /// Whether a `let` only gives a name the value of another one.
     pub(super) fn is_alias(&self, wanted: &str) -> bool {
-        self.program.instructions.iter().any(|instruction| match instruction {
-            Instruction::Set { name, value } if name == wanted => {
-                value.source().trim().chars().all(|c| c.is_alphanumeric() || c == '_')
-            }
-            _ => false,
-        })
+        self.values_of(wanted).any(|value| value.trim().chars().all(|c| c.is_alphanumeric() || c == '_'))
     }
 
     /// The path below which the znode of a name is, as the program asks for it: `/el/` of the children of `/el`.
@@ -111,36 +105,34 @@ impl Draft<'_> {
         let found = operations.into_iter().find_map(|(templates, path)| {
             templates.into_iter().find_map(|template| {
                 let written = template.to_string();
-                self.of_written(&written).map(|doubt| (path.clone(), doubt))
+                self.of_written(&written).map(|lint| (path.clone(), lint))
             })
         });
-        if let Some((path, (message, help))) = found {
-            self.doubt(&path, message, help);
+        if let Some((path, finding)) = found {
+            self.report(path.mistake(finding));
         }
     }
 
-    fn of_written(&self, written: &str) -> Option<Doubt> {
+    fn of_written(&self, written: &str) -> Option<Finding> {
         if let Some((name, _)) = first_part(written) {
             return (self.znode_of(name)? == Answer::Name).then(|| {
                 let right = self.parent_of(name);
-                (
-                    both!(
-                        "`{name}` is a znode's name, and a path belongs here",
-                        "`{name}` 是 znode 的名字，这里要写路径"
-                    ),
-                    both!("write `{right}`", "请写 `{right}`"),
+                finding!(
+                    "`{name}` is a znode's name, and a path belongs here",
+                    "`{name}` 是 znode 的名字，这里要写路径",
+                    "write `{right}`",
+                    "请写 `{right}`"
                 )
             });
         }
         let (at, _) = written.match_indices("/${").next()?;
         let (name, _) = first_part(&written[at + 1..])?;
         matches!(self.znode_of(name)?, Answer::Path | Answer::Numbered).then(|| {
-            (
-                both!("`{name}` is the whole path already", "`{name}` 已经是完整路径"),
-                both!(
-                    "write `${{{name}}}` without what stands before it",
-                    "请只写 `${{{name}}}`，前面不要再加路径"
-                ),
+            finding!(
+                "`{name}` is the whole path already",
+                "`{name}` 已经是完整路径",
+                "write `${{{name}}}` without what stands before it",
+                "请只写 `${{{name}}}`，前面不要再加路径"
             )
         })
     }
@@ -148,7 +140,7 @@ impl Draft<'_> {
     /// Reports a comparison of a znode's name with its path, and of either with what it never is.
     pub(super) fn check_compared_znodes(&mut self) {
         let found = self.compared.iter().find_map(|(source, path)| {
-            let doubt = comparisons(source).find_map(|(left, operator, right)| {
+            let lint = comparisons(source).find_map(|(left, operator, right)| {
                 let one = self.znode_of(left)?;
                 match self.znode_of(right) {
                     Some(other) if matches!(operator, "==" | "!=") => {
@@ -156,15 +148,11 @@ impl Draft<'_> {
                         (is_name(one) != is_name(other)).then(|| {
                             let (name, path) = if is_name(one) { (left, right) } else { (right, left) };
                             let parent = self.parent_of("x").replace("${x}", "");
-                            (
-                                both!(
-                                    "`{name}` is a znode's name and `{path}` a whole path: they are never equal",
-                                    "`{name}` 是 znode 的名字，`{path}` 是完整路径：两者永远不相等"
-                                ),
-                                both!(
-                                    "take the path away: `{path}|replace('{parent}', '')`",
-                                    "请去掉路径部分：`{path}|replace('{parent}', '')`"
-                                ),
+                            finding!(
+                                "`{name}` is a znode's name and `{path}` a whole path: they are never equal",
+                                "`{name}` 是 znode 的名字，`{path}` 是完整路径：两者永远不相等",
+                                "take the path away: `{path}|replace('{parent}', '')`",
+                                "请去掉路径部分：`{path}|replace('{parent}', '')`"
                             )
                         })
                     }
@@ -172,10 +160,10 @@ impl Draft<'_> {
                     None => of_named(left, one, operator, right),
                 }
             });
-            Some((path.clone(), doubt?))
+            Some((path.clone(), lint?))
         });
-        if let Some((path, (message, help))) = found {
-            self.doubt(&path, message, help);
+        if let Some((path, finding)) = found {
+            self.report(path.mistake(finding));
         }
     }
 
@@ -201,7 +189,7 @@ impl Draft<'_> {
     }
 
     /// Reports a `let` of a repetition that computes what was computed before it, of values that no round changes.
-    pub(super) fn doubt_same_again(&mut self, inside: Range<usize>) {
+    pub(super) fn lint_same_again(&mut self, inside: Range<usize>) {
         if self.in_recipe {
             return;
         }
@@ -231,16 +219,6 @@ impl Draft<'_> {
         let names = names.into_iter().collect::<Vec<_>>().join("`, `");
         let mut inner = self.program.instructions[inside].iter().filter_map(Instruction::operation);
         let label = inner.next_back().map_or("reply", |operation| operation.label.as_str()).to_owned();
-        self.doubt(
-            &path,
-            both!(
-                "every round gives `{name}` the value that it had before the first: nothing in this repetition changes `{names}`",
-                "每一轮给 `{name}` 的都是循环之前的值：循环里没有什么会改变 `{names}`"
-            ),
-            both!(
-                "compute it from what is asked for inside, such as `{label}`",
-                "请用循环里得到的回复来算，例如 `{label}`"
-            ),
-        );
+        self.report(path.mistake(finding!("every round gives `{name}` the value that it had before the first: nothing in this repetition changes `{names}`", "每一轮给 `{name}` 的都是循环之前的值：循环里没有什么会改变 `{names}`", "compute it from what is asked for inside, such as `{label}`", "请用循环里得到的回复来算，例如 `{label}`")));
     }
 }

@@ -4,7 +4,7 @@ use super::{
     super::{
         super::{
             duration::{parse_millis, parse_signed_millis, parse_written},
-            error::{Mistake, Path},
+            error::{Finding, Mistake, Path, finding},
             expr::{Template, split_words},
             model::Param,
             step::{Take, Verb},
@@ -13,6 +13,7 @@ use super::{
         commands,
         program::{PlannedVerb, TakePlan},
         scripts, setup,
+        templates::only_expression,
     },
     Draft,
 };
@@ -39,13 +40,13 @@ impl Draft<'_> {
                     self.watches.extend(call.operands("PATH").cloned());
                 }
                 if *product == Product::Mariadb {
-                    self.doubt_quotes(&call, &path);
-                    self.doubt_get_lock(&call, &path);
+                    self.lint_quotes(&call, &path);
+                    self.lint_get_lock(&call, &path);
                 }
-                self.doubt_grant(&call, &path);
-                self.doubt_operands(&call, &path);
+                self.lint_grant(&call, &path);
+                self.lint_operands(&call, &path);
                 for seconds in call.operands("SECONDS") {
-                    self.doubt_milliseconds(seconds, &path);
+                    self.lint_milliseconds(seconds, &path);
                 }
                 Ok(PlannedVerb::Call(call))
             }
@@ -129,33 +130,30 @@ impl Draft<'_> {
         let lua = scripts::check(source, &path.key("script"))?;
         scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
         if !self.in_recipe {
-            if let Some((message, help)) = scripts::unread((name, source), &lua, (keys.len(), args.len())) {
-                self.doubt(path, message, help);
+            if let Some(finding) = scripts::unread((name, source), &lua, (keys.len(), args.len())) {
+                self.report(path.mistake(finding));
             }
             if compiler.scripts.contains_key(name)
-                && let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name))
+                && let Some(lint) = scripts::mistypes(source, &Path::root().key("scripts").key(name))
             {
-                self.program.doubts.push(doubt);
+                self.report(lint);
             }
         }
         if let Some((n, key)) = keys.iter().enumerate().find(|(_, key)| key.contains(", ")) {
             let message = both!("`{key}` is one key here", "`{key}` 在这里是一个键");
             let several = both!("several are a list: `keys: [a, b]`", "多个键要写成列表：`keys: [a, b]`");
-            self.doubt(&path.key("keys").index(n), message, several);
+            self.report(path.key("keys").index(n).mistake(Finding { message, help: several }));
         }
         for (n, arg) in args.iter().enumerate() {
-            self.doubt_plain(arg, &path.key("args").index(n));
+            self.lint_plain(arg, &path.key("args").index(n));
             let is_name = ["${self}", "${client}", "${token}"].contains(&arg.as_str());
             if (is_name || !arg.contains("${") && arg.parse::<f64>().is_err())
                 && let Some(command) = scripts::reads_number(source, n + 1)
             {
-                self.doubt(
-                    &path.key("args").index(n),
-                    both!(
+                self.report(path.key("args").index(n).mistake(Finding { message: both!(
                         "the script `{name}` hands this to `{command}` as a number, and `{arg}` is none",
                         "脚本 `{name}` 把它当作数字交给 `{command}`，而 `{arg}` 不是数字"
-                    ),
-                    match parse_millis(arg) {
+                    ), help: match parse_millis(arg) {
                         Ok(millis) => both!(
                             "an argument is sent as it stands: write `{millis}`, or `\"${{lease}}\"` of a parameter",
                             "参数会原样发送：请写 `{millis}`，或者用课程参数 `\"${{lease}}\"`"
@@ -164,19 +162,18 @@ impl Draft<'_> {
                             "give the arguments in the order in which the script reads them: the first is `ARGV[1]`",
                             "请按脚本读取的顺序写参数：第一个是 `ARGV[1]`"
                         ),
-                    },
-                );
+                    } }));
             }
-            self.doubt_argument((name, source), n, args, path);
+            self.lint_argument((name, source), n, args, path);
             if scripts::reads_seconds(source, n + 1) {
                 let seconds = self.template(arg, &path.key("args").index(n))?;
-                self.doubt_milliseconds(&seconds, &path.key("args").index(n));
+                self.lint_milliseconds(&seconds, &path.key("args").index(n));
             }
         }
-        if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
+        if let Some(lint) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
             && compiler.scripts.contains_key(name)
         {
-            self.program.doubts.push(doubt);
+            self.report(lint);
         }
         Ok(PlannedVerb::Script {
             name: name.to_owned(),
@@ -188,13 +185,13 @@ impl Draft<'_> {
 
     /// Reports an argument of a script that is a count where the script wants a duration, or a duration where it compares
     /// the value of a key.
-    fn doubt_argument(&mut self, (name, source): (&str, &str), n: usize, args: &[String], path: &Path) {
+    fn lint_argument(&mut self, (name, source): (&str, &str), n: usize, args: &[String], path: &Path) {
         if self.in_recipe {
             return;
         }
         let parameter = |arg: &str| {
-            let name = arg.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-            self.extra.get(name.trim()).or_else(|| self.compiler.params.get(name.trim()))
+            let name = only_expression(arg).unwrap_or_default();
+            self.extra.get(name).or_else(|| self.compiler.params.get(name))
         };
         let is_duration = |arg: &str| match parameter(arg) {
             Some(Param::Word(word)) => parse_millis(word).is_ok(),
@@ -219,20 +216,15 @@ impl Draft<'_> {
                 "the script `{name}` makes this a time to live, of {few} ms",
                 "脚本 `{name}` 把它当作过期时间，只有 {few} 毫秒"
             );
-            return self.doubt(&at, message, help);
+            return self.report(at.mistake(Finding { message, help }));
         }
         if is_duration(arg) && scripts::compares_value(source, n + 1) {
-            self.doubt(
-                &at,
-                both!(
-                    "the script `{name}` compares this with the value of a key, and `{arg}` is a duration",
-                    "脚本 `{name}` 把它和键的值比较，而 `{arg}` 是时长"
-                ),
-                both!(
-                    "write what the key was set to, such as `${{token}}`",
-                    "请写加锁时写入的值，例如 `${{token}}`"
-                ),
-            );
+            self.report(at.mistake(finding!(
+                "the script `{name}` compares this with the value of a key, and `{arg}` is a duration",
+                "脚本 `{name}` 把它和键的值比较，而 `{arg}` 是时长",
+                "write what the key was set to, such as `${{token}}`",
+                "请写加锁时写入的值，例如 `${{token}}`"
+            )));
         }
     }
 
@@ -270,14 +262,13 @@ impl Draft<'_> {
             _ => {}
         }
         if name == "SET" && words.len() > 3 {
-            self.doubt_value(&words, path);
+            self.lint_value(&words, path);
         }
         // Reports a time to live of a few milliseconds, which is hardly meant.
         for pair in words.windows(2) {
             let [option, value] = pair else { continue };
             let name = value.to_string();
-            let name =
-                name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+            let name = only_expression(&name).unwrap_or_default();
             // A value with a unit, such as `30ms`, is deliberate.
             let written = match self.compiler.params.get(name) {
                 Some(Param::Number(number)) => number.to_string(),
@@ -287,21 +278,19 @@ impl Draft<'_> {
                 && !self.in_recipe
                 && let Ok(few @ 1..=30) = written.parse::<i64>()
             {
-                self.doubt(
-                    path,
-                    both!("`PX {few}` is a time to live of {few} ms", "`PX {few}` 的过期时间只有 {few} 毫秒"),
-                    both!(
-                        "write `PX {few}000` or `EX {few}`; a parameter has a unit: `lease: {few}s`",
-                        "请写 `PX {few}000` 或 `EX {few}`；参数要带单位：`lease: {few}s`"
-                    ),
-                );
+                self.report(path.mistake(finding!(
+                    "`PX {few}` is a time to live of {few} ms",
+                    "`PX {few}` 的过期时间只有 {few} 毫秒",
+                    "write `PX {few}000` or `EX {few}`; a parameter has a unit: `lease: {few}s`",
+                    "请写 `PX {few}000` 或 `EX {few}`；参数要带单位：`lease: {few}s`"
+                )));
             }
         }
         for at in commands::seconds(&words) {
-            self.doubt_milliseconds(&words[at], path);
+            self.lint_milliseconds(&words[at], path);
         }
         if name == "WAIT" && words.len() > 1 {
-            self.doubt_wait(&words[1], path);
+            self.lint_wait(&words[1], path);
         }
         Ok(PlannedVerb::Redis(words))
     }
@@ -322,8 +311,7 @@ impl Draft<'_> {
             }
         };
         let file = self.template(file, path)?;
-        let known = self.constants.text(&file).filter(|(_, from)| self.constants.stay(from));
-        if let Some((name, _)) = known {
+        if let Some(name) = self.constants.settled(&file) {
             files::check(&name).map_err(|why| Mistake::new(path, why))?;
         }
         self.program.locks_files = true;

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         super::{
-            error::{Mistake, Path},
+            error::{Finding, Mistake, Path, finding},
             expr::mentions::split_comparison,
             has_word,
         },
         PlannedMove, PlannedOperation, PlannedVerb, Scenario,
-        doubts::{Literal, literal, required},
+        lints::{Literal, literal, required},
         order::Positions,
     },
     State,
@@ -42,28 +42,19 @@ fn link_of(scenario: &Scenario, actor: ActorId, operation: &PlannedOperation) ->
     Some(LinkId::new(&plan.actor.client, server))
 }
 
-fn frozen(server: &str, name: &str) -> (Text, Text) {
-    (
-        both!(
-            "`{server}` is frozen here, and `{name}` waits for its reply",
-            "`{server}` 此时被冻结，`{name}` 会一直等它回复"
-        ),
-        both!(
-            "write `- send: {name}`, or `- thaw: {server}` before it",
-            "请写 `- send: {name}`，或者先写 `- thaw: {server}`"
-        ),
+fn frozen(server: &str, name: &str) -> Finding {
+    finding!(
+        "`{server}` is frozen here, and `{name}` waits for its reply",
+        "`{server}` 此时被冻结，`{name}` 会一直等它回复",
+        "write `- send: {name}`, or `- thaw: {server}` before it",
+        "请写 `- send: {name}`，或者先写 `- thaw: {server}`"
     )
 }
 
 impl State {
     /// Records a move whose reply is lost or held by a link, and returns what is wrong if no reply can come and the
     /// program does not handle that.
-    pub(super) fn lost(
-        &mut self,
-        scenario: &Scenario,
-        one: &PlannedMove,
-        waits: bool,
-    ) -> Option<(Text, Text)> {
+    pub(super) fn lost(&mut self, scenario: &Scenario, one: &PlannedMove, waits: bool) -> Option<Finding> {
         let name = format!("{}.{}", scenario.actor(one.actor).actor.name, one.label);
         self.lost.remove(&name);
         let operation = scenario.operation_of(one)?;
@@ -106,7 +97,7 @@ impl State {
         scenario: &Scenario,
         positions: &Positions<'_>,
         actor: ActorId,
-    ) -> Option<(Text, Text)> {
+    ) -> Option<Finding> {
         let mut first = None;
         for operation in positions.next_of(actor) {
             let operation = operation?;
@@ -176,27 +167,25 @@ pub(super) fn check_lost(lost: &BTreeSet<String>, source: &str, at: &Path) -> Re
     };
     let mut found = required(source).into_iter().filter_map(expects);
     let Some(name) = found.find(|name| lost.contains(name)) else { return Ok(()) };
-    let message = both!(
+    Err(at.mistake(finding!(
         "the story loses the reply to `{name}`, which is then 'Lost': `{source}` is never so",
-        "剧情里 `{name}` 的回复丢了，它的值是 'Lost'：`{source}` 不会成立"
-    );
-    Err(Mistake::new(at, message).help(both!(
+        "剧情里 `{name}` 的回复丢了，它的值是 'Lost'：`{source}` 不会成立",
         "write `{name} == 'Lost'`, or mend the link or the server before the move",
         "请写 `{name} == 'Lost'`，或者在这一步之前先恢复链路或服务器"
     )))
 }
 
 /// The mistake of an operation that does not handle a lost reply, which would end the run.
-pub(super) fn needs_reply(name: &str, why: &Text) -> (Text, Text) {
-    (
-        both!(
+pub(super) fn needs_reply(name: &str, why: &Text) -> Finding {
+    Finding {
+        message: both!(
             "{why}, and `{name}` does not cope with a lost reply",
             "{why}，而 `{name}` 没有处理回复丢失的情况",
             why
         ),
-        both!(
+        help: both!(
             "let the operation `allow: [Lost]`, or mend the link or the server before it",
             "请在该操作里写 `allow: [Lost]`，或者先恢复链路或服务器"
         ),
-    )
+    }
 }

@@ -6,19 +6,19 @@ use std::collections::{BTreeSet, HashMap};
 use sqlparser::ast::{Expr, Insert, SetExpr, Statement, TableObject, Visit};
 
 use super::{
-    super::{Scenario, doubts::Doubt, types},
+    super::{Scenario, types},
     constructs::Named,
     definitions::column_kind,
     details,
     replies::of_compared,
-    rows::row_doubt as missing_row,
+    rows::row_lint as missing_row,
     scopes,
     statement::{FILLED, last_of, read, targets},
     tables,
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Finding, Mistake, Path, did_you_mean, finding, nearest},
         expr::{
             Mentions,
             mentions::{attribute_of, joined, split_comparison},
@@ -46,7 +46,7 @@ pub(crate) fn check_columns(scenario: &Scenario) -> Result<(), Mistake> {
             }
             _ => scopes::of_definition(text, &statements),
         };
-        Mistake::if_doubted(path, found)?;
+        Mistake::if_found(path, found)?;
     }
     Ok(())
 }
@@ -77,7 +77,7 @@ fn columns(statements: &[(String, Path)]) -> HashMap<String, Option<Vec<String>>
     known
 }
 
-fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>>) -> Option<Doubt> {
+fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>>) -> Option<Finding> {
     let mut named = Named::default();
     let _ = statement.visit(&mut named);
     if named.unknown_columns || matches!(statement, Statement::CreateTable(_)) {
@@ -119,7 +119,7 @@ fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>
             } else {
                 both!("write `SELECT {name} FROM table …`", "请写 `SELECT {name} FROM 表名 …`")
             };
-            return Some((message, help));
+            return Some(Finding { message, help });
         }
         let tables = tables.join("`, `");
         if let Some(wrong) = details::of_limit(statement, name) {
@@ -136,14 +136,14 @@ fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>
             },
             did_you_mean,
         );
-        return Some((message, help));
+        return Some(Finding { message, help });
     }
     let Statement::Insert(insert) = statement else { return None };
     of_values(insert, known)
 }
 
 /// Checks that a row has a value for each column.
-fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> Option<Doubt> {
+fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> Option<Finding> {
     let TableObject::TableName(table) = &insert.table else { return None };
     let SetExpr::Values(values) = &*insert.source.as_ref()?.body else { return None };
     let columns: Vec<String> = if insert.columns.is_empty() {
@@ -160,13 +160,13 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
         !name.contains(FILLED) && !name.starts_with('@') && !name.eq_ignore_ascii_case("default")
     }) {
         let message = both!("`{name}` is no value", "`{name}` 不是值");
-        return Some((
+        return Some(Finding {
             message,
-            both!(
+            help: both!(
                 "a parameter is filled in with `${{{name}}}`, and a text stands in quotes: '{name}'",
                 "参数要写 `${{{name}}}`，文字要写在引号里：'{name}'"
             ),
-        ));
+        });
     }
     let row = values.rows.iter().find(|row| row.content.len() != wanted && !row.content.is_empty())?;
     let (given, names) = (row.content.len(), columns.join(", "));
@@ -174,11 +174,11 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
         "a row has {given} values, and there are {wanted} columns: {names}",
         "一行有 {given} 个值，而列有 {wanted} 个：{names}"
     );
-    Some((message, both!("give a value for each column", "每一列都要给一个值")))
+    Some(Finding { message, help: both!("give a value for each column", "每一列都要给一个值") })
 }
 
-/// The doubt about a row or column that no table has: `value('good/1').stock`.
-pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a row or column that no table has: `value('good/1').stock`.
+pub(crate) fn row_lint(source: &str, scenario: &Scenario) -> Option<Finding> {
     let lab = scenario.lab();
     if !lab.has(Product::Mariadb) {
         return None;
@@ -198,12 +198,12 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
                 both!("no statement takes a lock `{row}` with GET_LOCK", "没有语句用 GET_LOCK 加锁 `{row}`");
             let near =
                 nearest(row, names.iter().copied(), ALIKE).map(|near| did_you_mean(&user_lock_row(near)));
-            return Some((
+            return Some(Finding {
                 message,
-                near.unwrap_or_else(|| {
+                help: near.unwrap_or_else(|| {
                     both!("write `owner('GET_LOCK/name')`", "请写 `owner('GET_LOCK/名字')`")
                 }),
-            ));
+            });
         }
         let Some(columns) = known.get(&table.to_ascii_lowercase()) else {
             let near = nearest(table, known.keys().map(String::as_str), ALIKE);
@@ -214,30 +214,25 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
             let tables = known.keys().cloned().collect::<Vec<_>>().join(", ");
             let help =
                 near.map_or_else(|| both!("known here: {tables}", "这里可用的有：{tables}"), did_you_mean);
-            return Some((message, help));
+            return Some(Finding { message, help });
         };
         let Some(columns) = columns else { continue };
         if let Some((row, column)) = key.rsplit_once('/').filter(|(row, _)| row.contains('/'))
             && columns.contains(&column.to_ascii_lowercase())
         {
-            return Some((
-                both!(
-                    "`{key}` is no row: a row is named by its table and its primary key",
-                    "`{key}` 不是行：行的名字是表名加主键"
-                ),
-                both!("write `value('{row}').{column}`", "请写 `value('{row}').{column}`"),
+            return Some(finding!(
+                "`{key}` is no row: a row is named by its table and its primary key",
+                "`{key}` 不是行：行的名字是表名加主键",
+                "write `value('{row}').{column}`",
+                "请写 `value('{row}').{column}`"
             ));
         }
         if let Some(column) = columns.last().filter(|_| types::is_whole(source, &key)) {
-            return Some((
-                both!(
-                    "a row has columns: `value('{key}')` is all of them",
-                    "一行有多列：`value('{key}')` 是整行"
-                ),
-                both!(
-                    "ask for one of them: `value('{key}').{column}`",
-                    "请取其中一列：`value('{key}').{column}`"
-                ),
+            return Some(finding!(
+                "a row has columns: `value('{key}')` is all of them",
+                "一行有多列：`value('{key}')` 是整行",
+                "ask for one of them: `value('{key}').{column}`",
+                "请取其中一列：`value('{key}').{column}`"
             ));
         }
         let asked = attribute_of(source, &key);
@@ -246,7 +241,7 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
             let all = columns.join(", ");
             let help = nearest(column, columns.iter().map(String::as_str), ALIKE)
                 .map_or_else(|| both!("its columns: {all}", "它的列：{all}"), did_you_mean);
-            return Some((message, help));
+            return Some(Finding { message, help });
         }
     }
     // `owner` is not checked: a missing row has no owner, and that may be what the claim is about.
@@ -256,9 +251,9 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
         .or_else(|| joined(source).into_iter().find_map(|part| of_type(part, scenario)))
 }
 
-/// The doubt about a numeric column compared with a text, or a text column with a number: `value('good/1').stock ==
+/// The finding about a numeric column compared with a text, or a text column with a number: `value('good/1').stock ==
 /// '1'`.
-fn of_type(source: &str, scenario: &Scenario) -> Option<Doubt> {
+fn of_type(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let (row, column) = left.strip_prefix("value(")?.split_once(").")?;
     let table = row.trim_matches(['\'', '"']).split_once('/')?.0;

@@ -7,8 +7,8 @@ use sqlparser::ast::{
     Value, Visitor,
 };
 
-use super::{super::doubts::Doubt, details, functions::FOREIGN_FUNCTIONS, statement::last_of};
-use crate::lesson::has_word;
+use super::{details, functions::FOREIGN_FUNCTIONS, statement::last_of};
+use crate::lesson::{error::Finding, has_word};
 
 /// The names and constructs in a statement.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub(super) struct Named {
     /// A construct of another database, and what to use in MariaDB.
     pub(super) foreign: Option<(&'static str, &'static str)>,
     pub(super) calls: Vec<Function>,
-    pub(super) aggregate: Option<Doubt>,
+    pub(super) aggregate: Option<Finding>,
 }
 
 impl Visitor for Named {

@@ -7,12 +7,15 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::{Scenario, doubts::Doubt},
+    super::Scenario,
     rows::{Given, given, is_figure},
     statement::{last_of, read},
     tables::{self, Sent},
 };
-use crate::{lesson::error::Mistake, text::both};
+use crate::{
+    lesson::error::{Finding, Mistake, finding},
+    text::both,
+};
 
 /// The values that a column accepts.
 #[derive(Clone, Copy)]
@@ -91,23 +94,25 @@ pub(super) fn check_definitions(sent: &[Sent]) -> Result<(), Mistake> {
             && !created.or_replace;
         let wrong = if again {
             let message = both!("the table `{name}` is there already", "表 `{name}` 已经存在");
-            Some((message, both!("leave one of both out", "两者去掉一个")))
+            Some(Finding { message, help: both!("leave one of both out", "两者去掉一个") })
         } else {
             of_definition(&created)
         };
-        Mistake::if_doubted(&statement.path, wrong.filter(|_| !statement.copes))?;
+        Mistake::if_found(&statement.path, wrong.filter(|_| !statement.copes))?;
     }
     Ok(())
 }
 
 /// What the server refuses in a table's definition although it is grammatical.
-fn of_definition(created: &CreateTable) -> Option<Doubt> {
+fn of_definition(created: &CreateTable) -> Option<Finding> {
     let names: Vec<String> =
         created.columns.iter().map(|column| column.name.value.to_ascii_lowercase()).collect();
     let twice = (1..names.len()).find(|n| names[..*n].contains(&names[*n])).map(|n| &names[n]);
     if let Some(name) = twice {
         let message = both!("the column `{name}` is here twice", "列 `{name}` 在这里出现了两次");
-        return Some((message, both!("give each a name of its own", "请给每个各起一个名字")));
+        return Some(Finding {
+            message, help: both!("give each a name of its own", "请给每个各起一个名字")
+        });
     }
     for column in &created.columns {
         let name = &column.name.value;
@@ -116,7 +121,10 @@ fn of_definition(created: &CreateTable) -> Option<Doubt> {
                 "the column `{name}` does not say how long its texts may be",
                 "列 `{name}` 没有写文字的最大长度"
             );
-            return Some((message, both!("write `{name} VARCHAR(20)`", "请写 `{name} VARCHAR(20)`")));
+            return Some(Finding {
+                message,
+                help: both!("write `{name} VARCHAR(20)`", "请写 `{name} VARCHAR(20)`"),
+            });
         }
         let default = column.options.iter().find_map(|option| match &option.option {
             ColumnOption::Default(value) => Some(value),
@@ -129,13 +137,13 @@ fn of_definition(created: &CreateTable) -> Option<Doubt> {
         if let Some(value) = default.filter(|value| is_word(value) || misfit) {
             let message =
                 both!("`DEFAULT {value}` is no value of `{name}`", "`DEFAULT {value}` 不是 `{name}` 的值");
-            return Some((
+            return Some(Finding {
                 message,
-                both!(
+                help: both!(
                     "a number such as `DEFAULT 0`, or a text in quotes: `DEFAULT 'a'`",
                     "数字如 `DEFAULT 0`，文字要加引号：`DEFAULT 'a'`"
                 ),
-            ));
+            });
         }
     }
     let (keys, primary) = keys(created);
@@ -145,27 +153,26 @@ fn of_definition(created: &CreateTable) -> Option<Doubt> {
             "a key names the column `{unknown}`, which the table has not",
             "键里的列 `{unknown}` 在表里不存在"
         );
-        return Some((message, both!("its columns: {all}", "它的列：{all}")));
+        return Some(Finding { message, help: both!("its columns: {all}", "它的列：{all}") });
     }
     if primary > 1 {
         let message = both!("a table has only one primary key", "一张表只能有一个主键");
-        return Some((
+        return Some(Finding {
             message,
-            both!(
+            help: both!(
                 "of two columns it is `PRIMARY KEY (a, b)`; another key is `UNIQUE (b)`",
                 "两列合起来写 `PRIMARY KEY (a, b)`；另一个键写 `UNIQUE (b)`"
             ),
-        ));
+        });
     }
     let counts = created.columns.iter().find(|column| counts_itself(column));
     let name = counts.map(|column| column.name.value.to_ascii_lowercase())?;
     (!keys.iter().any(|(_, key)| key.first() == Some(&name))).then(|| {
-        (
-            both!("`{name}` counts itself and is no key", "`{name}` 自增，却不是键"),
-            both!(
-                "write `{name} INT AUTO_INCREMENT PRIMARY KEY`",
-                "请写 `{name} INT AUTO_INCREMENT PRIMARY KEY`"
-            ),
+        finding!(
+            "`{name}` counts itself and is no key",
+            "`{name}` 自增，却不是键",
+            "write `{name} INT AUTO_INCREMENT PRIMARY KEY`",
+            "请写 `{name} INT AUTO_INCREMENT PRIMARY KEY`"
         )
     })
 }

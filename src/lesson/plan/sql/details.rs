@@ -9,13 +9,12 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::doubts::Doubt,
     statement::{FILLED, last_of},
     tables,
 };
 use crate::{
     lesson::{
-        error::{did_you_mean, nearest},
+        error::{Finding, did_you_mean, finding, nearest},
         has_word,
     },
     log::ANY,
@@ -26,42 +25,40 @@ const ENGINES: [&str; 9] =
     ["INNODB", "MYISAM", "ARIA", "MEMORY", "CSV", "ARCHIVE", "BLACKHOLE", "MERGE", "SEQUENCE"];
 
 /// What is wrong with the words of a statement, regardless of punctuation. `words` are upper-case.
-pub(super) fn of_words(words: &[String]) -> Option<Doubt> {
+pub(super) fn of_words(words: &[String]) -> Option<Finding> {
     let after = |word: &str| words.iter().skip_while(move |known| *known != word).nth(1);
     if let Some(engine) = after("ENGINE").filter(|_| words[0] == "CREATE" || words[0] == "ALTER")
         && !ENGINES.contains(&engine.as_str())
         && !engine.contains(ANY)
     {
-        return Some((
-            both!("MariaDB has no engine `{engine}`", "MariaDB 没有存储引擎 `{engine}`"),
-            nearest(engine, ENGINES, 0.8).map_or_else(
+        return Some(Finding {
+            message: both!("MariaDB has no engine `{engine}`", "MariaDB 没有存储引擎 `{engine}`"),
+            help: nearest(engine, ENGINES, 0.8).map_or_else(
                 || both!("write `ENGINE=InnoDB`", "请写 `ENGINE=InnoDB`"),
                 |near| did_you_mean(if near == "INNODB" { "InnoDB" } else { near }),
             ),
-        ));
+        });
     }
     if words.windows(2).any(|pair| pair[0] == "NOWAIT" && pair[1] == "WAIT") {
-        return Some((
-            both!("`NOWAIT` and `WAIT` rule each other out", "`NOWAIT` 和 `WAIT` 不能同时写"),
-            both!("write one of both: `FOR UPDATE NOWAIT`", "两者只留一个：`FOR UPDATE NOWAIT`"),
-        ));
+        return Some(Finding {
+            message: both!("`NOWAIT` and `WAIT` rule each other out", "`NOWAIT` 和 `WAIT` 不能同时写"),
+            help: both!("write one of both: `FOR UPDATE NOWAIT`", "两者只留一个：`FOR UPDATE NOWAIT`"),
+        });
     }
     let plain: Vec<&str> = words.iter().map(String::as_str).collect();
     match plain[..] {
-        ["UNLOCK", "TABLE" | "TABLES", ref rest @ ..] if !rest.is_empty() => Some((
-            both!(
-                "`UNLOCK TABLES` names no table: it unlocks all of them",
-                "`UNLOCK TABLES` 不带表名，它会释放全部表锁"
-            ),
-            both!("write `UNLOCK TABLES`", "请写 `UNLOCK TABLES`"),
+        ["UNLOCK", "TABLE" | "TABLES", ref rest @ ..] if !rest.is_empty() => Some(finding!(
+            "`UNLOCK TABLES` names no table: it unlocks all of them",
+            "`UNLOCK TABLES` 不带表名，它会释放全部表锁",
+            "write `UNLOCK TABLES`",
+            "请写 `UNLOCK TABLES`"
         )),
         ["ALTER", "TABLE", table, "ADD", "COLUMN", column] | ["ALTER", "TABLE", table, "ADD", column] => {
-            Some((
-                both!("the new column `{column}` has no type", "新的列 `{column}` 没有类型"),
-                both!(
-                    "write `ALTER TABLE {table} ADD {column} INT`",
-                    "请写 `ALTER TABLE {table} ADD {column} INT`"
-                ),
+            Some(finding!(
+                "the new column `{column}` has no type",
+                "新的列 `{column}` 没有类型",
+                "write `ALTER TABLE {table} ADD {column} INT`",
+                "请写 `ALTER TABLE {table} ADD {column} INT`"
             ))
         }
         _ => None,
@@ -69,7 +66,7 @@ pub(super) fn of_words(words: &[String]) -> Option<Doubt> {
 }
 
 /// A fractional-second precision above the server's maximum of 6.
-pub(super) fn of_precision(statement: &Statement) -> Option<Doubt> {
+pub(super) fn of_precision(statement: &Statement) -> Option<Finding> {
     let Statement::CreateTable(table) = statement else { return None };
     table.columns.iter().find_map(|column| match column.data_type {
         DataType::Datetime(Some(digits @ 7..))
@@ -82,13 +79,12 @@ pub(super) fn of_precision(statement: &Statement) -> Option<Doubt> {
     })
 }
 
-fn too_precise(written: &str, digits: u64, right: &str) -> Doubt {
-    (
-        both!(
-            "`{written}`: a second has 6 digits at most behind the point, not {digits}",
-            "`{written}`：秒的小数最多 6 位，不能是 {digits} 位"
-        ),
-        both!("write `{right}`", "请写 `{right}`"),
+fn too_precise(written: &str, digits: u64, right: &str) -> Finding {
+    finding!(
+        "`{written}`: a second has 6 digits at most behind the point, not {digits}",
+        "`{written}`：秒的小数最多 6 位，不能是 {digits} 位",
+        "write `{right}`",
+        "请写 `{right}`"
     )
 }
 
@@ -109,7 +105,7 @@ const ARITIES: [(&str, usize, usize, &str); 12] = [
 ];
 
 /// What is wrong with the arguments of a common function.
-pub(super) fn of_arguments(call: &Function) -> Option<Doubt> {
+pub(super) fn of_arguments(call: &Function) -> Option<Finding> {
     let name = call.name.to_string();
     let upper = name.to_ascii_uppercase();
     let (_, least, most, form) = ARITIES.iter().find(|(known, ..)| *known == upper)?;
@@ -118,10 +114,10 @@ pub(super) fn of_arguments(call: &Function) -> Option<Doubt> {
     if let [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] = given.args[..]
         && upper != "COUNT"
     {
-        return Some((
-            both!("`{name}(*)`: only `COUNT` takes `*`", "`{name}(*)`：只有 `COUNT` 能用 `*`"),
-            write,
-        ));
+        return Some(Finding {
+            message: both!("`{name}(*)`: only `COUNT` takes `*`", "`{name}(*)`：只有 `COUNT` 能用 `*`"),
+            help: write,
+        });
     }
     if let ("NOW", [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))]) =
         (upper.as_str(), &given.args[..])
@@ -132,28 +128,29 @@ pub(super) fn of_arguments(call: &Function) -> Option<Doubt> {
     }
     let count = given.args.len();
     let is_distinct = given.duplicate_treatment.is_some();
-    ((count < *least || count > *most) && !is_distinct)
-        .then(|| (both!("`{name}` does not take {count} arguments", "`{name}` 不接受 {count} 个参数"), write))
+    ((count < *least || count > *most) && !is_distinct).then(|| Finding {
+        message: both!("`{name}` does not take {count} arguments", "`{name}` 不接受 {count} 个参数"),
+        help: write,
+    })
 }
 
-/// Doubts a name in place of the number of `LIMIT`.
-pub(super) fn of_limit(statement: &Statement, name: &str) -> Option<Doubt> {
+/// Reports a name in place of the number of `LIMIT`.
+pub(super) fn of_limit(statement: &Statement, name: &str) -> Option<Finding> {
     let text = statement.to_string().to_ascii_uppercase();
     let limit = format!(" LIMIT {}", name.to_ascii_uppercase());
     let is_limit = text.split_once(&limit).is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with(' '));
     is_limit.then(|| {
-        (
-            both!(
-                "`LIMIT` takes a whole number, and `{name}` is none",
-                "`LIMIT` 后面要写整数，`{name}` 不是整数"
-            ),
-            both!("write `LIMIT 1`", "请写 `LIMIT 1`"),
+        finding!(
+            "`LIMIT` takes a whole number, and `{name}` is none",
+            "`LIMIT` 后面要写整数，`{name}` 不是整数",
+            "write `LIMIT 1`",
+            "请写 `LIMIT 1`"
         )
     })
 }
 
-/// Doubts a timeout of `GET_LOCK` that is not a number of seconds.
-pub(super) fn of_timeout(call: &Function) -> Option<Doubt> {
+/// Reports a timeout of `GET_LOCK` that is not a number of seconds.
+pub(super) fn of_timeout(call: &Function) -> Option<Finding> {
     let FunctionArguments::List(given) = &call.args else { return None };
     let [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(timeout)))] = &given.args[..] else {
         return None;
@@ -162,32 +159,27 @@ pub(super) fn of_timeout(call: &Function) -> Option<Doubt> {
         return None;
     };
     (text.trim().parse::<f64>().is_err() && !text.contains(FILLED)).then(|| {
-        (
-            both!(
-                "GET_LOCK waits for seconds, and '{text}' is no number",
-                "GET_LOCK 的第二个参数是秒数，'{text}' 不是数字"
-            ),
-            both!("write `GET_LOCK('name', 5)`", "请写 `GET_LOCK('name', 5)`"),
+        finding!(
+            "GET_LOCK waits for seconds, and '{text}' is no number",
+            "GET_LOCK 的第二个参数是秒数，'{text}' 不是数字",
+            "write `GET_LOCK('name', 5)`",
+            "请写 `GET_LOCK('name', 5)`"
         )
     })
 }
 
 /// An aggregate function in a `WHERE` condition, which is evaluated for each row.
-pub(super) fn of_aggregate(select: &Select) -> Option<Doubt> {
+pub(super) fn of_aggregate(select: &Select) -> Option<Finding> {
     let condition = select.selection.as_ref()?.to_string().to_ascii_uppercase();
     let name = ["COUNT", "SUM", "MAX", "MIN", "AVG"].into_iter().find(|name| {
         tables::words(&condition).any(|word| word == *name) && condition.contains(&format!("{name}("))
     })?;
     (!condition.contains("SELECT")).then(|| {
-        (
-            both!(
-                "`WHERE` asks of each row, and `{name}` is of all of them",
-                "`WHERE` 逐行判断，而 `{name}` 是对多行的统计"
-            ),
-            both!(
-                "write it behind the rows: `GROUP BY column HAVING {name}(…) > 1`",
-                "请写在后面：`GROUP BY 列 HAVING {name}(…) > 1`"
-            ),
+        finding!(
+            "`WHERE` asks of each row, and `{name}` is of all of them",
+            "`WHERE` 逐行判断，而 `{name}` 是对多行的统计",
+            "write it behind the rows: `GROUP BY column HAVING {name}(…) > 1`",
+            "请写在后面：`GROUP BY 列 HAVING {name}(…) > 1`"
         )
     })
 }
@@ -227,7 +219,7 @@ impl Visitor for Prefixes {
 }
 
 /// A column whose prefix is no table of the statement.
-pub(super) fn of_prefix(statement: &Statement) -> Option<Doubt> {
+pub(super) fn of_prefix(statement: &Statement) -> Option<Finding> {
     if !matches!(statement, Statement::Query(_) | Statement::Update(_) | Statement::Delete(_)) {
         return None;
     }
@@ -238,12 +230,12 @@ pub(super) fn of_prefix(statement: &Statement) -> Option<Doubt> {
     };
     let name = named.asked.iter().find(|name| !known(name))?;
     let tables = named.tables.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    Some((
-        both!("no table of this statement is called `{name}`", "这条语句里没有叫 `{name}` 的表"),
-        if has_word(&tables.replace(',', ""), name) || tables.is_empty() {
+    Some(Finding {
+        message: both!("no table of this statement is called `{name}`", "这条语句里没有叫 `{name}` 的表"),
+        help: if has_word(&tables.replace(',', ""), name) || tables.is_empty() {
             both!("name the table in `FROM`", "请在 `FROM` 里写上这张表")
         } else {
             both!("known here: {tables}", "这里有：{tables}")
         },
-    ))
+    })
 }

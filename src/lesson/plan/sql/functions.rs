@@ -2,9 +2,9 @@
 
 use sqlparser::ast::{Function, FunctionArguments};
 
-use super::{super::doubts::Doubt, details};
+use super::details;
 use crate::{
-    lesson::error::{did_you_mean, nearest},
+    lesson::error::{Finding, did_you_mean, nearest},
     text::both,
 };
 
@@ -43,7 +43,7 @@ const COMMON: [&str; 12] = [
     "UNIX_TIMESTAMP",
 ];
 
-pub(super) fn of_call(call: &Function) -> Option<Doubt> {
+pub(super) fn of_call(call: &Function) -> Option<Finding> {
     let name = call.name.to_string();
     let upper = name.to_ascii_uppercase();
     let FunctionArguments::List(given) = &call.args else { return None };
@@ -58,7 +58,7 @@ pub(super) fn of_call(call: &Function) -> Option<Doubt> {
                 "`{name}` takes {wanted} arguments, and here are {given}",
                 "`{name}` 要 {wanted} 个参数，这里有 {given} 个"
             );
-            (message, write(form))
+            Finding { message, help: write(form) }
         });
     }
     // Other functions are not checked; only a name similar to one of these is taken for a misspelling.
@@ -68,12 +68,12 @@ pub(super) fn of_call(call: &Function) -> Option<Doubt> {
         !matches!(upper.as_str(), "POW" | "RELEASE_ALL_LOCKS") && strsim::osa_distance(known, &upper) <= 1
     };
     if let Some(known) = COMMON.iter().find(near) {
-        return (*known != upper).then(|| (misspelt(), did_you_mean(known)));
+        return (*known != upper).then(|| Finding { message: misspelt(), help: did_you_mean(known) });
     }
     if upper == "RELEASE_ALL_LOCKS" {
         return None;
     }
     let (_, _, form) =
         FUNCTIONS.iter().find(|(known, ..)| known.len() > 5 && nearest(&upper, [*known], 0.93).is_some())?;
-    Some((misspelt(), write(form)))
+    Some(Finding { message: misspelt(), help: write(form) })
 }

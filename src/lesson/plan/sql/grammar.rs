@@ -3,7 +3,7 @@
 use sqlparser::ast::{BinaryOperator, DataType, Expr, Insert, OnInsert, Statement, Update, Visit};
 
 use super::{
-    super::{Scenario, doubts::Doubt},
+    super::Scenario,
     constructs::Named,
     details,
     functions::of_call,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Mistake, did_you_mean, nearest},
+        error::{ALIKE, Finding, Mistake, did_you_mean, nearest},
         has_word,
     },
     log::ANY,
@@ -60,7 +60,7 @@ const RESERVED: &str = "
 
 /// Checks the syntax of every statement.
 pub(crate) fn check_grammar(scenario: &Scenario) -> Result<(), Mistake> {
-    tables::statements(scenario).iter().try_for_each(|(text, path)| Mistake::if_doubted(path, doubt(text)))
+    tables::statements(scenario).iter().try_for_each(|(text, path)| Mistake::if_found(path, lint(text)))
 }
 
 /// A reserved word that `CREATE TABLE` uses as the name of the table or of a column.
@@ -81,14 +81,14 @@ fn reserved(text: &str) -> Option<&str> {
 }
 
 /// What is wrong with a statement, with help.
-fn doubt(text: &str) -> Option<Doubt> {
+fn lint(text: &str) -> Option<Finding> {
     let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
     let first = words.first().map_or("", String::as_str);
     let form = FORMS.iter().find(|(name, _)| *name == first).map(|(_, form)| *form);
     let write = |form: &str| both!("write `{form}`", "请写 `{form}`");
     if bare(text).contains("==") {
         let message = both!("SQL does not know `==`", "SQL 里没有 `==`");
-        return Some((message, both!("it compares with `=`", "SQL 用 `=` 比较")));
+        return Some(Finding { message, help: both!("it compares with `=`", "SQL 用 `=` 比较") });
     }
     if let Some(name) = reserved(text) {
         let message =
@@ -97,7 +97,7 @@ fn doubt(text: &str) -> Option<Doubt> {
             "give it another name, or write it in back quotes everywhere",
             "请换个名字，或者处处用反引号括起来"
         );
-        return Some((message, help));
+        return Some(Finding { message, help });
     }
     let rest = words.get(1..).unwrap_or_default();
     let only = |known: &str| rest.iter().all(|word| has_word(known, word));
@@ -127,7 +127,7 @@ fn doubt(text: &str) -> Option<Doubt> {
     };
     if !is_right {
         let message = both!("this is no SQL: `{text}`", "这不是正确的 SQL：`{text}`");
-        return Some((message, write(form.unwrap_or_default())));
+        return Some(Finding { message, help: write(form.unwrap_or_default()) });
     }
     if let Some(wrong) = details::of_words(&words) {
         return Some(wrong);
@@ -146,14 +146,14 @@ fn doubt(text: &str) -> Option<Doubt> {
             let meant = misspelt.and_then(|word| nearest(word, WORDS, ALIKE)).map(did_you_mean);
             let form = form.map(write);
             let help: Vec<Text> = meant.into_iter().chain(form).collect();
-            return Some((message, Text::join(&help, " ", "")));
+            return Some(Finding { message, help: Text::join(&help, " ", "") });
         }
     };
     of_meaning(&statement)
 }
 
 /// What is grammatical but refused by the server, or means something else than it seems.
-fn of_meaning(statement: &Statement) -> Option<Doubt> {
+fn of_meaning(statement: &Statement) -> Option<Finding> {
     if let Statement::CreateTable(table) = statement {
         let unknown = table.columns.iter().find_map(|column| match &column.data_type {
             DataType::Custom(name, _) if !has_word(TYPES, &name.to_string().to_ascii_uppercase()) => {
@@ -179,7 +179,7 @@ fn of_meaning(statement: &Statement) -> Option<Doubt> {
                 },
                 did_you_mean,
             );
-            return Some((message, help));
+            return Some(Finding { message, help });
         }
     }
     if let Statement::Update(update) = statement {
@@ -192,42 +192,45 @@ fn of_meaning(statement: &Statement) -> Option<Doubt> {
                 "`SET a = 1 AND b = 2` sets only `a`, to whether both are so",
                 "`SET a = 1 AND b = 2` 只改了 `a`，值是“两者是否都成立”"
             );
-            return Some((
+            return Some(Finding {
                 message,
-                both!("write a comma: `SET a = 1, b = 2`", "请用逗号：`SET a = 1, b = 2`"),
-            ));
+                help: both!("write a comma: `SET a = 1, b = 2`", "请用逗号：`SET a = 1, b = 2`"),
+            });
         }
     }
     let mut named = Named::default();
     let _ = statement.visit(&mut named);
     if let Some((written, instead)) = named.foreign.or_else(|| of_other_products(statement)) {
         let message = both!("MariaDB does not know `{written}`", "MariaDB 没有 `{written}`");
-        return Some((message, both!("write `{instead}`", "请写 `{instead}`")));
+        return Some(Finding { message, help: both!("write `{instead}`", "请写 `{instead}`") });
     }
     if let Some(written) = named.placeholder {
         let message = both!("`{written}` stands for nothing here", "`{written}` 在这里没有对应的值");
-        return Some((
+        return Some(Finding {
             message,
-            both!(
+            help: both!(
                 "a value is filled in with `${{name}}`, a text in quotes: `'${{name}}'`",
                 "填入值要写 `${{name}}`，文字加引号：`'${{name}}'`"
             ),
-        ));
+        });
     }
     if let Some(written) = named.bare_condition {
         let message =
             both!("`{written}` is no comparison of a column with a value", "`{written}` 不是列和值的比较");
-        return Some((
+        return Some(Finding {
             message,
-            both!(
+            help: both!(
                 "write `WHERE column = value`, and `AND` between two conditions",
                 "请写 `WHERE 列 = 值`，两个条件之间写 `AND`"
             ),
-        ));
+        });
     }
     if named.compares_null {
         let message = both!("a comparison with `NULL` is never true", "和 `NULL` 比较永远不成立");
-        return Some((message, both!("write `IS NULL` or `IS NOT NULL`", "请写 `IS NULL` 或 `IS NOT NULL`")));
+        return Some(Finding {
+            message,
+            help: both!("write `IS NULL` or `IS NOT NULL`", "请写 `IS NULL` 或 `IS NOT NULL`"),
+        });
     }
     let found =
         details::of_precision(statement).or_else(|| details::of_prefix(statement)).or(named.aggregate);
@@ -239,7 +242,10 @@ fn of_meaning(statement: &Statement) -> Option<Doubt> {
     }
     if named.shares {
         let message = both!("MariaDB does not know `FOR SHARE`", "MariaDB 没有 `FOR SHARE`");
-        return Some((message, both!("write `LOCK IN SHARE MODE`", "请写 `LOCK IN SHARE MODE`")));
+        return Some(Finding {
+            message,
+            help: both!("write `LOCK IN SHARE MODE`", "请写 `LOCK IN SHARE MODE`"),
+        });
     }
     None
 }

@@ -14,7 +14,7 @@ mod statement;
 pub(super) mod tables;
 mod transactions;
 
-pub(super) use columns::{check_columns, row_doubt};
+pub(super) use columns::{check_columns, row_lint};
 pub(super) use grammar::check_grammar;
 pub(super) use statement::{locked_row, selected};
 pub(super) use transactions::check_transactions;

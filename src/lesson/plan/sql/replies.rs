@@ -8,27 +8,28 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::{
-        Scenario,
-        doubts::{Doubt, unquoted},
-    },
+    super::{Scenario, lints::unquoted},
     definitions::{Kind, Table, defined},
-    rows::row_doubt,
+    rows::row_lint,
     statement::{FILLED, equals, last_of, read},
     tables,
 };
 use crate::{
-    lesson::{expr::mentions::comparisons, has_word},
+    lesson::{
+        error::{Finding, finding},
+        expr::mentions::comparisons,
+        has_word,
+    },
     text::{Text, both},
 };
 
-/// The doubt about the rows that a statement answers: an index beyond the one row that there can be, or a value of the
+/// The finding about the rows that a statement answers: an index beyond the one row that there can be, or a value of the
 /// wrong kind. `statement` returns the statement of a name such as `read` or `A.read`.
-pub(crate) fn reply_doubt(
+pub(crate) fn reply_lint(
     source: &str,
     statement: impl Fn(&str) -> Option<String>,
     scenario: &Scenario,
-) -> Option<Doubt> {
+) -> Option<Finding> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     let mut tables = None;
     source.match_indices('[').find_map(|(at, _)| {
@@ -43,23 +44,23 @@ pub(crate) fn reply_doubt(
         let most = most_rows(&query, select, row.is_some());
         if let Some((most, why)) = most.filter(|(most, _)| index >= *most) {
             let last = most.checked_sub(1)?;
-            return Some((
-                both!(
+            return Some(Finding {
+                message: both!(
                     "`{name}` has no row beyond `[{last}]`: {why}",
                     "`{name}` 到 `[{last}]` 就没有行了：{why}",
                     why
                 ),
-                both!(
+                help: both!(
                     "rows count from 0: `{name}[{last}].{column}`",
                     "行从 0 数起：`{name}[{last}].{column}`"
                 ),
-            ));
+            });
         }
         // An expression may ask first whether there is a row.
         let is_sure = !["length", "defined", "default"].iter().any(|word| source.contains(word));
         let row = row.filter(|row| is_sure && !row.contains(FILLED));
-        if let Some(doubt) = row.and_then(|row| row_doubt(&row, scenario)) {
-            return Some(doubt);
+        if let Some(lint) = row.and_then(|row| row_lint(&row, scenario)) {
+            return Some(lint);
         }
         let whole = format!("{name}[{index}].{column}");
         let is_given = table.is_some_and(|table| {
@@ -69,12 +70,11 @@ pub(crate) fn reply_doubt(
             && let Some(test) =
                 [" is none", " is not none"].iter().find(|test| source.contains(&format!("{whole}{test}")))
         {
-            return Some((
-                both!(
-                    "`{column}` is NOT NULL: `{whole}{test}` is always the same",
-                    "列 `{column}` 是 NOT NULL：`{whole}{test}` 的结果总是一样"
-                ),
-                both!("where there is no row: `{name}|length == 0`", "没有这一行时请写 `{name}|length == 0`"),
+            return Some(finding!(
+                "`{column}` is NOT NULL: `{whole}{test}` is always the same",
+                "列 `{column}` 是 NOT NULL：`{whole}{test}` 的结果总是一样",
+                "where there is no row: `{name}|length == 0`",
+                "没有这一行时请写 `{name}|length == 0`"
             ));
         }
         let (_, operator, right) = comparisons(source).find(|(left, ..)| *left == whole)?;
@@ -82,12 +82,12 @@ pub(crate) fn reply_doubt(
     })
 }
 
-/// The doubt about more rows than a `SELECT` can answer or a statement can change, or about less than none changed.
-pub(crate) fn count_doubt(
+/// The finding about more rows than a `SELECT` can answer or a statement can change, or about less than none changed.
+pub(crate) fn count_lint(
     source: &str,
     statement: impl Fn(&str) -> Option<String>,
     scenario: &Scenario,
-) -> Option<Doubt> {
+) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let writes = |text: &String| {
             tables::words(text)
@@ -97,12 +97,11 @@ pub(crate) fn count_doubt(
         if right.replace("- ", "-").parse::<i64>().is_ok_and(|number| number < 0)
             && statement(left).is_some_and(|text| writes(&text))
         {
-            return Some((
-                both!(
-                    "`{left}` is how many rows it changed, never less than 0",
-                    "`{left}` 是改动的行数，不会小于 0"
-                ),
-                both!("such as `{left} == 0`", "例如 `{left} == 0`"),
+            return Some(finding!(
+                "`{left}` is how many rows it changed, never less than 0",
+                "`{left}` 是改动的行数，不会小于 0",
+                "such as `{left} == 0`",
+                "例如 `{left} == 0`"
             ));
         }
         let number: usize = right.parse().ok()?;
@@ -117,11 +116,9 @@ pub(crate) fn count_doubt(
             None => most_changed(&statement(left)?, scenario)?,
         };
         let is_beyond = matches!(operator, "==" | ">=") && number > most || operator == ">" && number >= most;
-        is_beyond.then(|| {
-            (
-                both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
-                both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
-            )
+        is_beyond.then(|| Finding {
+            message: both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
+            help: both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
         })
     })
 }
@@ -238,8 +235,8 @@ fn kind_of(select: &Select, column: &str, table: Option<&Table>) -> Option<Kind>
     }
 }
 
-/// The doubt about a number that is compared with a text, or a text with a number.
-pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kind) -> Option<Doubt> {
+/// The finding about a number that is compared with a text, or a text with a number.
+pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kind) -> Option<Finding> {
     let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
     match (kind, quoted) {
         (Kind::Figure(..), Some(text)) => Some(unquoted(left, operator, text, right)),
@@ -247,14 +244,18 @@ pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kin
             if right.contains('.') && right.parse::<f64>().is_ok_and(|n| n.fract() != 0.0) =>
         {
             let whole = right.split('.').next().unwrap_or_default();
-            Some((
-                both!("`{left}` is a whole number, and never {right}", "`{left}` 是整数，不会是 {right}"),
-                both!("such as `{left} {operator} {whole}`", "例如 `{left} {operator} {whole}`"),
+            Some(finding!(
+                "`{left}` is a whole number, and never {right}",
+                "`{left}` 是整数，不会是 {right}",
+                "such as `{left} {operator} {whole}`",
+                "例如 `{left} {operator} {whole}`"
             ))
         }
-        (Kind::Text(_), None) if right.parse::<i64>().is_ok() => Some((
-            both!("`{left}` is a text, and never the number {right}", "`{left}` 是文字，不会是数字 {right}"),
-            both!("in quotes: `{left} {operator} '{right}'`", "加上引号：`{left} {operator} '{right}'`"),
+        (Kind::Text(_), None) if right.parse::<i64>().is_ok() => Some(finding!(
+            "`{left}` is a text, and never the number {right}",
+            "`{left}` 是文字，不会是数字 {right}",
+            "in quotes: `{left} {operator} '{right}'`",
+            "加上引号：`{left} {operator} '{right}'`"
         )),
         _ => None,
     }

@@ -12,13 +12,17 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::{PlannedVerb, Scenario, doubts::Doubt},
+    super::{PlannedVerb, Scenario},
     definitions::{Kind, Table, check_definitions, defined},
     statement::{FILLED, equals, last_of, read, targets},
     tables::{self, Sent},
 };
 use crate::{
-    lesson::{error::Mistake, expr::Template, has_word},
+    lesson::{
+        error::{Finding, Mistake, finding},
+        expr::Template,
+        has_word,
+    },
     log::Product,
     text::both,
 };
@@ -40,7 +44,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let known = defined(&sent);
     for statement in &sent {
         if let Ok(Some(read)) = read(&statement.text) {
-            Mistake::if_doubted(&statement.path, of_comparison(&read, &known))?;
+            Mistake::if_found(&statement.path, of_comparison(&read, &known))?;
         }
     }
     for statement in sent.iter().filter(|statement| !statement.copes) {
@@ -52,7 +56,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             let [column] = &targets(&assignment.target)[..] else { continue };
             let place = table.columns.iter().position(|known| known.name == *column);
             let found = place.and_then(|place| of_given((&name, table), place, &given(&assignment.value)));
-            Mistake::if_doubted(&statement.path, found)?;
+            Mistake::if_found(&statement.path, found)?;
         }
     }
     let mut there = BTreeSet::new();
@@ -73,10 +77,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if insert.ignore {
             continue;
         }
-        let mut rows = rows(&insert, table)
-            .map_err(|(message, help)| Mistake::new(&statement.path, message).help(help))?;
+        let mut rows = rows(&insert, table).map_err(|finding| statement.path.mistake(finding))?;
         for (columns, row) in &rows {
-            Mistake::if_doubted(&statement.path, of_row((&name, table), columns, row))?;
+            Mistake::if_found(&statement.path, of_row((&name, table), columns, row))?;
         }
         // The order of programs is not known, and a row may be deleted or replaced, so duplicates are checked in the
         // setup only.
@@ -86,7 +89,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                     table.number(row, next.entry(name.clone()).or_insert(1));
                 }
                 let row = &*row;
-                Mistake::if_doubted(&statement.path, of_key((&name, table), row, &mut there))?;
+                Mistake::if_found(&statement.path, of_key((&name, table), row, &mut there))?;
             }
         }
         // The same holds if a row of the setup stays, whatever the programs do.
@@ -97,7 +100,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             && !sent.iter().any(|other| !other.in_setup && may_remove(other, &name, table))
         {
             for row in &rows {
-                Mistake::if_doubted(&statement.path, of_key((&name, table), row, &mut there.clone()))?;
+                Mistake::if_found(&statement.path, of_key((&name, table), row, &mut there.clone()))?;
             }
         }
     }
@@ -127,9 +130,7 @@ pub(crate) fn check_changed(scenario: &Scenario) -> Result<(), Mistake> {
                 equals(condition).into_iter().find(|(column, _)| *column == table.columns[primary].name);
             let is_name = |row: &str| !row.contains(FILLED) && row.parse::<i64>().is_err();
             let Some((_, row)) = row.filter(|(_, row)| is_name(row)) else { continue };
-            if let Some((message, help)) = row_doubt(&format!("{name}/{row}"), scenario) {
-                return Err(Mistake::new(&path.key("sql"), message).help(help));
-            }
+            Mistake::if_found(&path.key("sql"), row_lint(&format!("{name}/{row}"), scenario))?;
         }
     }
     Ok(())
@@ -192,8 +193,8 @@ fn made(sent: &[Sent], name: &str, table: &Table) -> Option<(BTreeSet<String>, b
     Some((keys, numbered))
 }
 
-/// The doubt about a row, given by its table and primary key, that no statement inserts.
-pub(crate) fn row_doubt(key: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a row, given by its table and primary key, that no statement inserts.
+pub(crate) fn row_lint(key: &str, scenario: &Scenario) -> Option<Finding> {
     let (name, row) = key.split_once('/')?;
     let sent = tables::sent(scenario);
     let table = defined(&sent).remove(&name.to_ascii_lowercase())??;
@@ -212,7 +213,9 @@ pub(crate) fn row_doubt(key: &str, scenario: &Scenario) -> Option<Doubt> {
     } else {
         both!("rows that are inserted: {there}", "插入过的行：{there}")
     };
-    Some((both!("no statement inserts the row `{key}`", "没有语句插入过行 `{key}`"), help))
+    Some(Finding {
+        message: both!("no statement inserts the row `{key}`", "没有语句插入过行 `{key}`"), help
+    })
 }
 
 /// Whether any program inserts rows into the table of a row.
@@ -314,7 +317,7 @@ pub(crate) fn held(scenario: &Scenario) -> HashMap<String, serde_json::Value> {
 /// The columns that a statement names, by index, and the values that a row gives them.
 type Row = (Vec<usize>, Vec<Given>);
 
-fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Doubt> {
+fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Finding> {
     let written: Vec<String> = if insert.assignments.is_empty() {
         insert.columns.iter().map(last_of).collect()
     } else {
@@ -323,7 +326,7 @@ fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Doubt> {
     if let Some(n) = (1..written.len()).find(|n| written[..*n].contains(&written[*n])) {
         let name = &written[n];
         let message = both!("the column `{name}` is here twice", "列 `{name}` 在这里出现了两次");
-        return Err((message, both!("give it one value", "一列只给一个值")));
+        return Err(Finding { message, help: both!("give it one value", "一列只给一个值") });
     }
     let place = |name: &String| table.columns.iter().position(|column| column.name == *name);
     let Some(mut columns) = written.iter().map(place).collect::<Option<Vec<_>>>() else {
@@ -347,7 +350,7 @@ fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Doubt> {
 }
 
 /// What is wrong with a row: a column that needs a value and gets none, or a value that its column does not accept.
-fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Option<Doubt> {
+fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Option<Finding> {
     let missing = table.columns.iter().enumerate().find(|(n, column)| {
         !columns.contains(n) && !column.may_be_null && !column.has_default && !column.counts_itself
     });
@@ -357,63 +360,59 @@ fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Op
             "`{name}.{column}` is NOT NULL and has no default, and this row gives it no value",
             "`{name}.{column}` 是 NOT NULL 且没有默认值，而这一行没有给它值"
         );
-        return Some((
+        return Some(Finding {
             message,
-            both!("name `{column}` and give it a value", "请写上 `{column}` 并给它一个值"),
-        ));
+            help: both!("name `{column}` and give it a value", "请写上 `{column}` 并给它一个值"),
+        });
     }
     columns.iter().zip(row).find_map(|(place, given)| of_given((name, table), *place, given))
 }
 
 /// What is wrong with a value that its column does not accept.
-fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Option<Doubt> {
+fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Option<Finding> {
     let column = &table.columns[place];
     let name = format!("{name}.{}", column.name);
     match (given, column.kind) {
-        (Given::Null, _) if !column.may_be_null && !column.counts_itself => Some((
-            both!("`{name}` may not be NULL", "`{name}` 不能是 NULL"),
-            both!("give it a value", "请给它一个值"),
-        )),
-        (Given::Text(text), Kind::Figure(..)) if !is_figure(text) => Some((
-            both!("`{name}` takes a number, and here is '{text}'", "`{name}` 要数字，这里是 '{text}'"),
-            both!(
-                "give it a number, or make the column a `VARCHAR(20)`",
-                "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"
-            ),
+        (Given::Null, _) if !column.may_be_null && !column.counts_itself => Some(Finding {
+            message: both!("`{name}` may not be NULL", "`{name}` 不能是 NULL"),
+            help: both!("give it a value", "请给它一个值"),
+        }),
+        (Given::Text(text), Kind::Figure(..)) if !is_figure(text) => Some(finding!(
+            "`{name}` takes a number, and here is '{text}'",
+            "`{name}` 要数字，这里是 '{text}'",
+            "give it a number, or make the column a `VARCHAR(20)`",
+            "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"
         )),
         (Given::Text(text), Kind::Date) if !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {
-            Some((
-                both!("`{name}` takes a date, and here is '{text}'", "`{name}` 要日期，这里是 '{text}'"),
-                both!("such as `NOW(3)` or '2026-01-31 12:00:00'", "例如 `NOW(3)` 或 '2026-01-31 12:00:00'"),
+            Some(finding!(
+                "`{name}` takes a date, and here is '{text}'",
+                "`{name}` 要日期，这里是 '{text}'",
+                "such as `NOW(3)` or '2026-01-31 12:00:00'",
+                "例如 `NOW(3)` 或 '2026-01-31 12:00:00'"
             ))
         }
-        (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some((
-            both!(
-                "'{text}' is longer than the {most} characters of `{name}`",
-                "'{text}' 超过了 `{name}` 的 {most} 个字符"
-            ),
-            both!("make the column wider, or the text shorter", "请把列放宽，或者把文字缩短"),
+        (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some(finding!(
+            "'{text}' is longer than the {most} characters of `{name}`",
+            "'{text}' 超过了 `{name}` 的 {most} 个字符",
+            "make the column wider, or the text shorter",
+            "请把列放宽，或者把文字缩短"
         )),
         (Given::Number(number), Kind::Figure(least, most))
             if number.parse::<i128>().is_ok_and(|number| !(least..=most).contains(&number)) =>
         {
-            Some((
-                both!(
-                    "`{name}` takes numbers from {least} to {most}, and here is {number}",
-                    "`{name}` 的取值是 {least} 到 {most}，这里是 {number}"
-                ),
-                both!(
-                    "give it a smaller one, or make the column a `BIGINT`",
-                    "请给一个小些的数，或者把这一列定义成 `BIGINT`"
-                ),
+            Some(finding!(
+                "`{name}` takes numbers from {least} to {most}, and here is {number}",
+                "`{name}` 的取值是 {least} 到 {most}，这里是 {number}",
+                "give it a smaller one, or make the column a `BIGINT`",
+                "请给一个小些的数，或者把这一列定义成 `BIGINT`"
             ))
         }
         _ => None,
     }
 }
 
-/// The doubt about a numeric column that is compared with a text that is no number.
-fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) -> Option<Doubt> {
+/// The finding about a numeric column that is compared with a text that is no number.
+fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) -> Option<Finding> {
     let is_figures = |name: &str| {
         let mut columns = known
             .values()
@@ -436,10 +435,10 @@ fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) 
         {
             let message =
                 both!("`{name}` is a number, and never '{text}'", "`{name}` 是数字，不会是 '{text}'");
-            wrong = Some((
+            wrong = Some(Finding {
                 message,
-                both!("compare it with a number: `{name} = 1`", "请和数字比较：`{name} = 1`"),
-            ));
+                help: both!("compare it with a number: `{name} = 1`", "请和数字比较：`{name} = 1`"),
+            });
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -452,7 +451,7 @@ fn of_key(
     (name, table): (&str, &Table),
     (columns, row): &Row,
     there: &mut BTreeSet<(String, usize, Vec<String>)>,
-) -> Option<Doubt> {
+) -> Option<Finding> {
     for (n, key) in table.unique.iter().enumerate() {
         let value = |place: &usize| {
             let at = columns.iter().position(|column| column == place)?;
@@ -472,7 +471,10 @@ fn of_key(
                 "there is a row of `{name}` with {key} = {shown} already, and no two may share it",
                 "`{name}` 里已经有 {key} = {shown} 的一行，而这个键不能重复"
             );
-            return Some((message, both!("give this row another {key}", "请给这一行另一个 {key}")));
+            return Some(Finding {
+                message,
+                help: both!("give this row another {key}", "请给这一行另一个 {key}"),
+            });
         }
     }
     None

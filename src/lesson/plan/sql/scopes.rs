@@ -11,13 +11,12 @@ use sqlparser::ast::{
 };
 
 use super::{
-    super::doubts::Doubt,
     statement::{FILLED, last_of, read},
     tables,
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Path, did_you_mean, nearest},
+        error::{ALIKE, Finding, Path, did_you_mean, finding, nearest},
         has_word,
     },
     log::ANY,
@@ -51,7 +50,7 @@ impl Visitor for Relations {
     }
 }
 
-/// Doubts a table of a statement with `WITH` that neither this nor any other statement creates.
+/// Reports a table of a statement with `WITH` that neither this nor any other statement creates.
 pub(crate) fn unknown_table(text: &str, is_created: impl Fn(&str) -> bool) -> Option<String> {
     if !tables::words(text).any(|word| word.eq_ignore_ascii_case("WITH")) {
         return None;
@@ -73,8 +72,8 @@ pub(crate) fn unknown_table(text: &str, is_created: impl Fn(&str) -> bool) -> Op
     named.into_iter().find(|name| !is_known(name))
 }
 
-/// Doubts a name of a query that consists of one `SELECT`.
-pub(super) fn of_query(statement: &Statement, known: &Columns) -> Option<Doubt> {
+/// Reports a name of a query that consists of one `SELECT`.
+pub(super) fn of_query(statement: &Statement, known: &Columns) -> Option<Finding> {
     let Statement::Query(query) = statement else { return None };
     let SetExpr::Select(select) = &*query.body else { return None };
     // A subquery has a scope of its own.
@@ -91,12 +90,11 @@ pub(super) fn of_query(statement: &Statement, known: &Columns) -> Option<Doubt> 
         let called =
             alias.as_ref().map_or_else(|| last_of(name), |alias| alias.name.value.to_ascii_lowercase());
         if there.iter().any(|(other, _)| *other == called) {
-            return Some((
-                both!("two tables of this query are called `{called}`", "这条查询里有两张表都叫 `{called}`"),
-                both!(
-                    "give each a name of its own: `acc AS a JOIN acc AS b`",
-                    "请各起一个名字：`acc AS a JOIN acc AS b`"
-                ),
+            return Some(finding!(
+                "two tables of this query are called `{called}`",
+                "这条查询里有两张表都叫 `{called}`",
+                "give each a name of its own: `acc AS a JOIN acc AS b`",
+                "请各起一个名字：`acc AS a JOIN acc AS b`"
             ));
         }
         there.push((called, known.get(&last_of(name))?.as_ref()?));
@@ -126,8 +124,12 @@ fn aliases(select: &Select) -> BTreeSet<String> {
     named.collect()
 }
 
-/// Doubts an alias of a selected column in `WHERE`, where aliases are not in scope yet.
-fn of_alias(select: &Select, aliases: &BTreeSet<String>, there: &[(String, &Vec<String>)]) -> Option<Doubt> {
+/// Reports an alias of a selected column in `WHERE`, where aliases are not in scope yet.
+fn of_alias(
+    select: &Select,
+    aliases: &BTreeSet<String>,
+    there: &[(String, &Vec<String>)],
+) -> Option<Finding> {
     let condition = select.selection.as_ref()?;
     let mut found = None;
     let _ = visit_expressions(condition, |expr| {
@@ -141,24 +143,20 @@ fn of_alias(select: &Select, aliases: &BTreeSet<String>, there: &[(String, &Vec<
         ControlFlow::Continue(())
     });
     let name = found?;
-    Some((
-        both!(
-            "`WHERE` does not know `{name}`: it is the name of what is answered",
-            "`WHERE` 里不能用 `{name}`：它是结果列的别名"
-        ),
-        both!(
-            "write the column itself, or `HAVING {name} …` behind the condition",
-            "请写列本身，或者在后面写 `HAVING {name} …`"
-        ),
+    Some(finding!(
+        "`WHERE` does not know `{name}`: it is the name of what is answered",
+        "`WHERE` 里不能用 `{name}`：它是结果列的别名",
+        "write the column itself, or `HAVING {name} …` behind the condition",
+        "请写列本身，或者在后面写 `HAVING {name} …`"
     ))
 }
 
-/// Doubts an unqualified column that several tables of the query have.
+/// Reports an unqualified column that several tables of the query have.
 fn of_ambiguous(
     statement: &Statement,
     aliases: &BTreeSet<String>,
     there: &[(String, &Vec<String>)],
-) -> Option<Doubt> {
+) -> Option<Finding> {
     let mut found = None;
     let _ = visit_expressions(statement, |expr| {
         if let Expr::Identifier(name) = expr
@@ -178,17 +176,16 @@ fn of_ambiguous(
         ControlFlow::Continue(())
     });
     let (name, first, tables) = found?;
-    Some((
-        both!(
-            "`{tables}` all have a column `{name}`: which one is meant?",
-            "`{tables}` 都有列 `{name}`，不知道是哪一个"
-        ),
-        both!("name its table: `{first}.{name}`", "请写上表名：`{first}.{name}`"),
+    Some(finding!(
+        "`{tables}` all have a column `{name}`: which one is meant?",
+        "`{tables}` 都有列 `{name}`，不知道是哪一个",
+        "name its table: `{first}.{name}`",
+        "请写上表名：`{first}.{name}`"
     ))
 }
 
-/// Doubts a column of `ALTER TABLE` or `CREATE INDEX` that the table never has.
-pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option<Doubt> {
+/// Reports a column of `ALTER TABLE` or `CREATE INDEX` that the table never has.
+pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option<Finding> {
     let words: Vec<&str> = tables::words(text).map(|word| word.trim_matches('`')).collect();
     let capitals: Vec<String> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
     let capitals: Vec<&str> = capitals.iter().map(String::as_str).collect();
@@ -218,11 +215,11 @@ pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option
     };
     let name = columns.iter().find(|name| !is_known(name))?;
     let all = there.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    Some((
-        both!("`{table}` has no column `{name}`", "`{table}` 没有列 `{name}`"),
-        nearest(name, there.iter().map(String::as_str), ALIKE)
+    Some(Finding {
+        message: both!("`{table}` has no column `{name}`", "`{table}` 没有列 `{name}`"),
+        help: nearest(name, there.iter().map(String::as_str), ALIKE)
             .map_or_else(|| both!("its columns: {all}", "它的列：{all}"), did_you_mean),
-    ))
+    })
 }
 
 /// All columns that a table ever has; `None` if that is not known.

@@ -1,36 +1,33 @@
 //! Owners that a key or a znode never has: without a lease or a session it belongs to nobody.
 
-use super::{
-    super::{
-        PlannedCall, PlannedVerb, Scenario,
-        types::{resolve_key, sent},
-    },
-    Doubt,
+use super::super::{
+    PlannedCall, PlannedVerb, Scenario,
+    types::{resolve_key, sent},
 };
 use crate::{
-    lesson::expr::Mentions,
+    lesson::{
+        error::{Finding, finding},
+        expr::Mentions,
+    },
     log::{Product, stands_for},
-    text::both,
 };
 
-/// The doubt about the owner of something that belongs to nobody, or never to the client of this name.
-pub(super) fn never_owned(left: &str, name: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about the owner of something that belongs to nobody, or never to the client of this name.
+pub(super) fn never_owned(left: &str, name: &str, scenario: &Scenario) -> Option<Finding> {
     if scenario.is_open() {
         return None;
     }
-    let parts = scenario.lab();
-    let is_all = |product: Product| parts.parts().iter().all(|part| part.product() == product);
-    if is_all(Product::Etcd) {
+    if scenario.lab().is_only(Product::Etcd) {
         unleased(left, scenario)
-    } else if is_all(Product::Zookeeper) {
+    } else if scenario.lab().is_only(Product::Zookeeper) {
         persistent(left, name, scenario)
     } else {
         None
     }
 }
 
-/// The doubt about the owner of a znode that no program creates as an ephemeral one.
-fn persistent(left: &str, name: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about the owner of a znode that no program creates as an ephemeral one.
+fn persistent(left: &str, name: &str, scenario: &Scenario) -> Option<Finding> {
     let (path, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
     let mut creators = Vec::new();
     for plan in &scenario.actors {
@@ -57,31 +54,26 @@ fn persistent(left: &str, name: &str, scenario: &Scenario) -> Option<Doubt> {
         }
     }
     if creators.is_empty() {
-        return Some((
-            both!(
-                "`{left}` is whose session a znode belongs to, and no program creates `{path}` as an ephemeral one",
-                "`{left}` 是节点所属会话的客户端，而没有程序把 `{path}` 创建成临时节点"
-            ),
-            both!(
-                "write `create -e {path}`, or ask for its data: `value('{path}')`",
-                "请写 `create -e {path}`，或者问它的数据：`value('{path}')`"
-            ),
+        return Some(finding!(
+            "`{left}` is whose session a znode belongs to, and no program creates `{path}` as an ephemeral one",
+            "`{left}` 是节点所属会话的客户端，而没有程序把 `{path}` 创建成临时节点",
+            "write `create -e {path}`, or ask for its data: `value('{path}')`",
+            "请写 `create -e {path}`，或者问它的数据：`value('{path}')`"
         ));
     }
     (!creators.contains(&name)).then(|| {
         let known = creators.join(", ");
-        (
-            both!(
-                "`{left}` is never '{name}': {name} does not create `{path}`",
-                "`{left}` 不会是 '{name}'：{name} 不会创建 `{path}`"
-            ),
-            both!("created by: {known}", "会创建它的有：{known}"),
+        finding!(
+            "`{left}` is never '{name}': {name} does not create `{path}`",
+            "`{left}` 不会是 '{name}'：{name} 不会创建 `{path}`",
+            "created by: {known}",
+            "会创建它的有：{known}"
         )
     })
 }
 
-/// The doubt about the owner of an etcd key that no command puts on a lease.
-fn unleased(left: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about the owner of an etcd key that no command puts on a lease.
+fn unleased(left: &str, scenario: &Scenario) -> Option<Finding> {
     let (key, _) = Mentions::of(left).keys_of("owner").into_iter().next()?;
     let is_leased = sent(scenario).any(|(verb, _)| match verb {
         PlannedVerb::Call(call) => {
@@ -92,15 +84,11 @@ fn unleased(left: &str, scenario: &Scenario) -> Option<Doubt> {
         _ => false,
     });
     (!is_leased).then(|| {
-        (
-            both!(
-                "`{left}` is whose lease the key is on, and no command puts `{key}` on a lease",
-                "`{left}` 是这个键所在租约的持有者，而没有命令给 `{key}` 带上租约"
-            ),
-            both!(
-                "give `put` or `create` the lease: `create {key} VALUE LEASE`",
-                "请给 `put` 或 `create` 带上租约：`create {key} VALUE LEASE`"
-            ),
+        finding!(
+            "`{left}` is whose lease the key is on, and no command puts `{key}` on a lease",
+            "`{left}` 是这个键所在租约的持有者，而没有命令给 `{key}` 带上租约",
+            "give `put` or `create` the lease: `create {key} VALUE LEASE`",
+            "请给 `put` 或 `create` 带上租约：`create {key} VALUE LEASE`"
         )
     })
 }

@@ -5,14 +5,13 @@ use super::{
     super::{
         super::{
             duration::parse_signed_millis,
-            error::{ALIKE, did_you_mean, nearest},
+            error::{ALIKE, Finding, did_you_mean, finding, nearest},
             expr::{Mentions, Template},
             has_word,
         },
         PlannedVerb,
         call::PlannedCall,
     },
-    Doubt,
     comparison::{Literal, literal},
 };
 use crate::{
@@ -156,25 +155,23 @@ impl Answer {
         has_word(NEVER_NIL, &name.to_ascii_uppercase())
     }
 
-    /// The doubt about a test for nil on an operation that always answers a number or `OK`.
-    pub(crate) fn nil_doubt(verb: &PlannedVerb, name: &str) -> Option<Doubt> {
+    /// The finding about a test for nil on an operation that always answers a number or `OK`.
+    pub(crate) fn nil_lint(verb: &PlannedVerb, name: &str) -> Option<Finding> {
         if Self::of(verb) == Some(Self::Deleted) {
-            return Some((
-                both!(
-                    "a watch answers 'DELETE' once the key is gone: `{name}` is never `none`",
-                    "键被删除时 watch 回复 'DELETE'：`{name}` 不会是 `none`"
-                ),
-                both!("write `{name} == 'DELETE'`", "请写 `{name} == 'DELETE'`"),
+            return Some(finding!(
+                "a watch answers 'DELETE' once the key is gone: `{name}` is never `none`",
+                "键被删除时 watch 回复 'DELETE'：`{name}` 不会是 `none`",
+                "write `{name} == 'DELETE'`",
+                "请写 `{name} == 'DELETE'`"
             ));
         }
         if let PlannedVerb::Script { name: script, source, .. } = verb {
             return always_number(source).then(|| {
-                (
-                    both!(
-                        "the script `{script}` always answers a number: `{name}` is never `none`",
-                        "脚本 `{script}` 总是返回数字：`{name}` 不会是 `none`"
-                    ),
-                    both!("such as `{name} == 0`", "例如 `{name} == 0`"),
+                finding!(
+                    "the script `{script}` always answers a number: `{name}` is never `none`",
+                    "脚本 `{script}` 总是返回数字：`{name}` 不会是 `none`",
+                    "such as `{name} == 0`",
+                    "例如 `{name} == 0`"
                 )
             });
         }
@@ -186,36 +183,30 @@ impl Answer {
                 within.is_literal() && parse_signed_millis(&within.to_string()).is_ok_and(|millis| millis < 0)
             };
             return take.within.as_ref().is_none_or(for_ever).then(|| {
-                (
-                    both!(
-                        "without `within` it waits until something comes: `{name}` is never `none`",
-                        "没有 `within` 时会一直等到有通知：`{name}` 不会是 `none`"
-                    ),
-                    both!(
-                        "say how long it waits at most: `take: {{ from: …, within: 3s }}`",
-                        "请写最多等多久：`take: {{ from: …, within: 3s }}`"
-                    ),
+                finding!(
+                    "without `within` it waits until something comes: `{name}` is never `none`",
+                    "没有 `within` 时会一直等到有通知：`{name}` 不会是 `none`",
+                    "say how long it waits at most: `take: {{ from: …, within: 3s }}`",
+                    "请写最多等多久：`take: {{ from: …, within: 3s }}`"
                 )
             });
         }
         if matches!(verb, PlannedVerb::Local { .. } | PlannedVerb::Flock { .. }) {
-            return Some((
-                both!(
-                    "it answers 'OK', or an error: `{name}` is never `none`",
-                    "它回复 'OK'，不然就是报错：`{name}` 不会是 `none`"
-                ),
-                both!("such as `{name} == 'OK'`", "例如 `{name} == 'OK'`"),
+            return Some(finding!(
+                "it answers 'OK', or an error: `{name}` is never `none`",
+                "它回复 'OK'，不然就是报错：`{name}` 不会是 `none`",
+                "such as `{name} == 'OK'`",
+                "例如 `{name} == 'OK'`"
             ));
         }
         let PlannedVerb::Redis(words) = verb else { return None };
         let command = words[0].to_string().to_ascii_uppercase();
         if Self::is_never_nil(&command) {
-            return Some((
-                both!(
-                    "`{command}` always answers a number: `{name}` is never `none`",
-                    "`{command}` 总是回复数字：`{name}` 不会是 `none`"
-                ),
-                both!("such as `{name} == 0`", "例如 `{name} == 0`"),
+            return Some(finding!(
+                "`{command}` always answers a number: `{name}` is never `none`",
+                "`{command}` 总是回复数字：`{name}` 不会是 `none`",
+                "such as `{name} == 0`",
+                "例如 `{name} == 0`"
             ));
         }
         let is_time = |n: usize| {
@@ -229,16 +220,7 @@ impl Answer {
         let always = matches!(command.as_str(), "SETEX" | "PSETEX" | "MSET" | "HMSET")
             || (command == "SET" && (3..words.len()).all(is_plain));
         always.then(|| {
-            (
-                both!(
-                    "`{command}` without `NX` always answers 'OK': `{name}` is never `none`",
-                    "没有 `NX` 的 `{command}` 总是回复 'OK'：`{name}` 不会是 `none`"
-                ),
-                both!(
-                    "write `SET key value NX` where somebody else may hold the key; a reply that was lost is 'Lost'",
-                    "想在键已存在时不写入，请写 `SET key value NX`；丢失的回复是 'Lost'"
-                ),
-            )
+            finding!("`{command}` without `NX` always answers 'OK': `{name}` is never `none`", "没有 `NX` 的 `{command}` 总是回复 'OK'：`{name}` 不会是 `none`", "write `SET key value NX` where somebody else may hold the key; a reply that was lost is 'Lost'", "想在键已存在时不写入，请写 `SET key value NX`；丢失的回复是 'Lost'")
         })
     }
 
@@ -274,38 +256,34 @@ impl Answer {
     }
 }
 
-/// The doubt about a test for nil on a call that answers something in every case.
-fn of_call(call: &PlannedCall, name: &str) -> Option<Doubt> {
+/// The finding about a test for nil on a call that answers something in every case.
+fn of_call(call: &PlannedCall, name: &str) -> Option<Finding> {
     let statement = call.operands("TEXT").next().map(Template::to_string).unwrap_or_default();
     let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
     match (call.product(), call.name()) {
         (Product::Mariadb, _) if matches!(first.as_str(), "INSERT" | "UPDATE" | "DELETE" | "REPLACE") => {
-            Some((
-                both!(
-                    "`{first}` answers how many rows it changed: `{name}` is never `none`",
-                    "`{first}` 回复改动的行数：`{name}` 不会是 `none`"
-                ),
-                both!("such as `{name} == 0`", "例如 `{name} == 0`"),
+            Some(finding!(
+                "`{first}` answers how many rows it changed: `{name}` is never `none`",
+                "`{first}` 回复改动的行数：`{name}` 不会是 `none`",
+                "such as `{name} == 0`",
+                "例如 `{name} == 0`"
             ))
         }
-        (Product::Mariadb, _) if matches!(first.as_str(), "SELECT" | "WITH") => Some((
-            both!(
-                "`{first}` answers a list, empty where no row fits: `{name}` is never `none`",
-                "`{first}` 回复列表，没有符合的行时是空列表：`{name}` 不会是 `none`"
-            ),
-            both!("such as `{name}|length == 0`", "例如 `{name}|length == 0`"),
+        (Product::Mariadb, _) if matches!(first.as_str(), "SELECT" | "WITH") => Some(finding!(
+            "`{first}` answers a list, empty where no row fits: `{name}` is never `none`",
+            "`{first}` 回复列表，没有符合的行时是空列表：`{name}` 不会是 `none`",
+            "such as `{name}|length == 0`",
+            "例如 `{name}|length == 0`"
         )),
         (Product::Zookeeper, verb @ ("create" | "delete" | "set" | "ls" | "multi"))
-        | (Product::Etcd, verb @ ("grant" | "put" | "create" | "ls" | "delete" | "revoke")) => Some((
-            both!(
+        | (Product::Etcd, verb @ ("grant" | "put" | "create" | "ls" | "delete" | "revoke")) => {
+            Some(finding!(
                 "`{verb}` answers something, or an error: `{name}` is never `none`",
-                "`{verb}` 总有回复，不然就是报错：`{name}` 不会是 `none`"
-            ),
-            both!(
+                "`{verb}` 总有回复，不然就是报错：`{name}` 不会是 `none`",
                 "let it allow the error, such as `allow: [NoNode]`, and ask for `error`",
                 "请允许这个错误，例如 `allow: [NoNode]`，再判断 `error`"
-            ),
-        )),
+            ))
+        }
         _ => None,
     }
 }
@@ -347,8 +325,8 @@ fn capital(word: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// The doubt about a field that an answer does not have, or that belongs to the items of a list.
-fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
+/// The finding about a field that an answer does not have, or that belongs to the items of a list.
+fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Finding> {
     let is_index = field.bytes().all(|byte| byte.is_ascii_digit());
     match answer {
         Answer::Object(fields) if !fields.contains(&field) && !is_index => {
@@ -359,45 +337,40 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
             let help = whole
                 .or_else(|| nearest(field, fields.iter().copied(), ALIKE))
                 .map_or_else(|| both!("it has {known}", "它有 {known}"), did_you_mean);
-            Some((message, help))
+            Some(Finding { message, help })
         }
-        Answer::Several | Answer::Texts if !is_index => Some((
-            both!(
-                "`{name}` answers a list, which has no `.{field}`",
-                "`{name}` 的回复是列表，没有 `.{field}`"
-            ),
-            both!("ask for one of its items: `{name}[0].{field}`", "请取其中一项：`{name}[0].{field}`"),
+        Answer::Several | Answer::Texts if !is_index => Some(finding!(
+            "`{name}` answers a list, which has no `.{field}`",
+            "`{name}` 的回复是列表，没有 `.{field}`",
+            "ask for one of its items: `{name}[0].{field}`",
+            "请取其中一项：`{name}[0].{field}`"
         )),
-        _ if answer.has_no_parts() && !is_index => Some((
-            both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`"),
-            both!("ask for the answer itself: `{name}`", "请直接用回复：`{name}`"),
-        )),
+        _ if answer.has_no_parts() && !is_index => Some(Finding {
+            message: both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`"),
+            help: both!("ask for the answer itself: `{name}`", "请直接用回复：`{name}`"),
+        }),
         _ => None,
     }
 }
 
-/// The doubt about fields in an expression that replies do not have. `answer` gives the kind of answer for a name such
+/// The finding about fields in an expression that replies do not have. `answer` gives the kind of answer for a name such
 /// as `look` or `A.look`, `columns` the columns of its rows.
-pub(crate) fn field_doubt(
+pub(crate) fn field_lint(
     source: &str,
     answer: impl Fn(&str) -> Option<Answer>,
     columns: impl Fn(&str) -> Option<Vec<String>>,
-) -> Option<Doubt> {
+) -> Option<Finding> {
     let mentions = Mentions::of(source);
     let of_path = mentions.paths.iter().find_map(|path| {
         if let ["none" | "true" | "false", field, ..] =
             &path.iter().map(String::as_str).collect::<Vec<_>>()[..]
         {
             let word = &path[0];
-            return Some((
-                both!(
-                    "`{word}` is a value without fields: it has no `.{field}`",
-                    "`{word}` 没有字段，没有 `.{field}`"
-                ),
-                both!(
-                    "write `{word}` alone, such as `reply is none`",
-                    "请只写 `{word}`，例如 `reply is none`"
-                ),
+            return Some(finding!(
+                "`{word}` is a value without fields: it has no `.{field}`",
+                "`{word}` 没有字段，没有 `.{field}`",
+                "write `{word}` alone, such as `reply is none`",
+                "请只写 `{word}`，例如 `reply is none`"
             ));
         }
         (1..path.len()).find_map(|n| {
@@ -413,10 +386,10 @@ pub(crate) fn field_doubt(
             let columns = columns(name)?;
             let column = source[at + 4..].split_once(']')?.0.parse::<usize>().ok()?;
             let column = columns.get(column).or(columns.first())?;
-            Some((
-                both!("a row's columns have names, and no numbers", "行里的列用名字取，不用序号"),
-                both!("write `{name}[0].{column}`", "请写 `{name}[0].{column}`"),
-            ))
+            Some(Finding {
+                message: both!("a row's columns have names, and no numbers", "行里的列用名字取，不用序号"),
+                help: both!("write `{name}[0].{column}`", "请写 `{name}[0].{column}`"),
+            })
         })
     };
     of_path.or_else(by_number).or_else(|| {
@@ -437,7 +410,7 @@ pub(crate) fn field_doubt(
             let help = alike
                 .or_else(|| nearest(field, columns.iter().map(String::as_str), ALIKE))
                 .map_or_else(|| both!("they have {known}", "结果里有 {known}"), did_you_mean);
-            Some((message, help))
+            Some(Finding { message, help })
         })
     })
 }
@@ -448,17 +421,16 @@ fn is_code(text: &str) -> bool {
     is_number || (text.len() > 2 && text.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
-fn of_queued(left: &str, right: &str) -> Doubt {
-    (
-        both!(
-            "between `MULTI` and `EXEC` `{left}` answers 'QUEUED', never {right}",
-            "在 `MULTI` 和 `EXEC` 之间，`{left}` 的回复是 'QUEUED'，不会是 {right}"
-        ),
-        both!("ask for an item of what `EXEC` answers: `exec[0]`", "请取 `EXEC` 回复里的一项：`exec[0]`"),
+fn of_queued(left: &str, right: &str) -> Finding {
+    finding!(
+        "between `MULTI` and `EXEC` `{left}` answers 'QUEUED', never {right}",
+        "在 `MULTI` 和 `EXEC` 之间，`{left}` 的回复是 'QUEUED'，不会是 {right}",
+        "ask for an item of what `EXEC` answers: `exec[0]`",
+        "请取 `EXEC` 回复里的一项：`exec[0]`"
     )
 }
 
-fn of_several(left: &str, value: &Literal<'_>, right: &str) -> Doubt {
+fn of_several(left: &str, value: &Literal<'_>, right: &str) -> Finding {
     let help = match value {
         Literal::Flag => both!("where there is none: `{left} is none`", "没有结果时请写 `{left} is none`"),
         _ => both!(
@@ -466,50 +438,47 @@ fn of_several(left: &str, value: &Literal<'_>, right: &str) -> Doubt {
             "例如 `{left}|length == 1`，或者 `{left}[0]`"
         ),
     };
-    (both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"), help)
+    Finding {
+        message: both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"),
+        help,
+    }
 }
 
-fn of_name(left: &str, path: &str, right: &str) -> Doubt {
+fn of_name(left: &str, path: &str, right: &str) -> Finding {
     let name = path.rsplit('/').next().unwrap_or_default();
-    (
-        both!(
-            "`{left}` is a name without its path, never {right}",
-            "`{left}` 只是名字，不带路径，不会是 {right}"
-        ),
-        both!("write `{left} == '{name}'`", "请写 `{left} == '{name}'`"),
+    finding!(
+        "`{left}` is a name without its path, never {right}",
+        "`{left}` 只是名字，不带路径，不会是 {right}",
+        "write `{left} == '{name}'`",
+        "请写 `{left} == '{name}'`"
     )
 }
 
-/// The doubt about a variable that holds a znode's name or path and is compared with what it never is.
-pub(crate) fn of_named(left: &str, kind: Answer, operator: &str, right: &str) -> Option<Doubt> {
+/// The finding about a variable that holds a znode's name or path and is compared with what it never is.
+pub(crate) fn of_named(left: &str, kind: Answer, operator: &str, right: &str) -> Option<Finding> {
     let value = literal(right)?;
     if matches!(value, Literal::Text("")) {
         let test = if operator == "!=" { "is not none" } else { "is none" };
-        return Some((
-            both!(
-                "`{left}` is never empty: where there is no znode it is `none`",
-                "`{left}` 不会是空文字：没有 znode 时是 `none`"
-            ),
-            both!("write `{left} {test}`", "请写 `{left} {test}`"),
+        return Some(finding!(
+            "`{left}` is never empty: where there is no znode it is `none`",
+            "`{left}` 不会是空文字：没有 znode 时是 `none`",
+            "write `{left} {test}`",
+            "请写 `{left} {test}`"
         ));
     }
     of_answer(left, kind, matches!(operator, "==" | "!="), &value, right)
 }
 
-/// The doubt about the path of a sequential znode without its ten digits.
-fn of_numbered(left: &str, path: &str, right: &str) -> Option<Doubt> {
+/// The finding about the path of a sequential znode without its ten digits.
+fn of_numbered(left: &str, path: &str, right: &str) -> Option<Finding> {
     let name = path.trim_end_matches(|c: char| c.is_ascii_digit());
     let number: u32 = path[name.len()..].parse().unwrap_or(0);
     (path.len() - name.len() != 10).then(|| {
-        (
-            both!(
-                "`{left}` ends with ten digits, which the server appends, and is never {right}",
-                "`{left}` 末尾有服务器加上的十位序号，不会是 {right}"
-            ),
-            both!(
-                "write `{left} == '{name}{number:010}'`, or ask for its number: `{left}|suffix == {number}`",
-                "请写 `{left} == '{name}{number:010}'`，或者只比较序号：`{left}|suffix == {number}`"
-            ),
+        finding!(
+            "`{left}` ends with ten digits, which the server appends, and is never {right}",
+            "`{left}` 末尾有服务器加上的十位序号，不会是 {right}",
+            "write `{left} == '{name}{number:010}'`, or ask for its number: `{left}|suffix == {number}`",
+            "请写 `{left} == '{name}{number:010}'`，或者只比较序号：`{left}|suffix == {number}`"
         )
     })
 }
@@ -524,109 +493,117 @@ fn whole_path(left: &str, value: &Literal<'_>) -> Text {
     }
 }
 
+fn of_object(left: &str, fields: &[&str], right: &str) -> Finding {
+    let known = ["version", "value"].into_iter().find(|field| fields.contains(field));
+    let field = known.unwrap_or(fields[fields.len() - 1]);
+    finding!(
+        "`{left}` answers an object, never {right}",
+        "`{left}` 的回复是一个对象，不会是 {right}",
+        "such as `{left} is not none`, or ask for a field of it: `{left}.{field}`",
+        "例如 `{left} is not none`，或者取它的字段：`{left}.{field}`"
+    )
+}
+
 pub(super) fn of_answer(
     left: &str,
     kind: Answer,
     equal: bool,
     value: &Literal<'_>,
     right: &str,
-) -> Option<Doubt> {
+) -> Option<Finding> {
     let digits = |text: &str| text.parse::<i64>().is_ok();
     match (kind, value) {
         // In a claim the reply may be an error code, such as MariaDB's '1062'.
-        (Answer::Number, Literal::Text(text)) if digits(text) && !is_code(text) => Some((
-            both!(
-                "`{left}` answers a number, never the text {right}",
-                "`{left}` 的回复是数字，不会是文字 {right}"
-            ),
-            both!("without quotes: `{left} == {text}`", "去掉引号：`{left} == {text}`"),
+        (Answer::Number, Literal::Text(text)) if digits(text) && !is_code(text) => Some(finding!(
+            "`{left}` answers a number, never the text {right}",
+            "`{left}` 的回复是数字，不会是文字 {right}",
+            "without quotes: `{left} == {text}`",
+            "去掉引号：`{left} == {text}`"
         )),
-        (Answer::Number, Literal::Text(text)) if equal && (*text == "OK" || !is_code(text)) => Some((
-            both!("`{left}` answers a number, never {right}", "`{left}` 的回复是数字，不会是 {right}"),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-        )),
+        (Answer::Number, Literal::Text(text)) if equal && (*text == "OK" || !is_code(text)) => {
+            Some(finding!(
+                "`{left}` answers a number, never {right}",
+                "`{left}` 的回复是数字，不会是 {right}",
+                "such as `{left} == 1`",
+                "例如 `{left} == 1`"
+            ))
+        }
         (Answer::Numbered, Literal::Text(text)) if text.starts_with('/') => of_numbered(left, text, right),
         (Answer::Path | Answer::Numbered, Literal::Flag | Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
-            Some((
-                both!(
+            Some(Finding {
+                message: both!(
                     "`{left}` answers the path of a znode, never {right}",
                     "`{left}` 的回复是 znode 的路径，不会是 {right}"
                 ),
-                whole_path(left, value),
-            ))
+                help: whole_path(left, value),
+            })
         }
         (Answer::Name, Literal::Text(path)) if path.contains('/') => Some(of_name(left, path, right)),
-        (Answer::Text | Answer::Path | Answer::Numbered | Answer::Name, Literal::Number(_)) => Some((
-            both!(
-                "`{left}` answers a text or `none`, never the number {right}",
-                "`{left}` 的回复是文字或 `none`，不会是数字 {right}"
-            ),
-            if equal {
-                both!(
-                    "`{left}|int` is its number; or write '{right}'",
-                    "`{left}|int` 是它的数值；或者写 '{right}'"
-                )
-            } else {
-                both!("`{left}|int` is its number", "`{left}|int` 是它的数值")
-            },
-        )),
+        (Answer::Text | Answer::Path | Answer::Numbered | Answer::Name, Literal::Number(_)) => {
+            Some(Finding {
+                message: both!(
+                    "`{left}` answers a text or `none`, never the number {right}",
+                    "`{left}` 的回复是文字或 `none`，不会是数字 {right}"
+                ),
+                help: if equal {
+                    both!(
+                        "`{left}|int` is its number; or write '{right}'",
+                        "`{left}|int` 是它的数值；或者写 '{right}'"
+                    )
+                } else {
+                    both!("`{left}|int` is its number", "`{left}|int` 是它的数值")
+                },
+            })
+        }
         (Answer::Queued, value) if !matches!(value, Literal::Text("QUEUED" | "Lost")) => {
             Some(of_queued(left, right))
         }
         (Answer::Deleted, value)
             if !matches!(value, Literal::Text("DELETE" | "Lost" | "Unavailable" | "ConnectionLoss")) =>
         {
-            Some((
-                both!(
-                    "`{left}` answers 'DELETE', never {right}",
-                    "`{left}` 的回复是 'DELETE'，不会是 {right}"
-                ),
-                both!("write `{left} == 'DELETE'`", "请写 `{left} == 'DELETE'`"),
+            Some(finding!(
+                "`{left}` answers 'DELETE', never {right}",
+                "`{left}` 的回复是 'DELETE'，不会是 {right}",
+                "write `{left} == 'DELETE'`",
+                "请写 `{left} == 'DELETE'`"
             ))
         }
-        (Answer::Ok, Literal::Number(_) | Literal::Flag) => Some((
-            both!(
-                "`{left}` answers 'OK' or `none`, never {right}",
-                "`{left}` 的回复是 'OK' 或 `none`，不会是 {right}"
-            ),
-            both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+        (Answer::Ok, Literal::Number(_) | Literal::Flag) => Some(finding!(
+            "`{left}` answers 'OK' or `none`, never {right}",
+            "`{left}` 的回复是 'OK' 或 `none`，不会是 {right}",
+            "write `{left} == 'OK'`",
+            "请写 `{left} == 'OK'`"
         )),
-        (Answer::Ok | Answer::Text, Literal::Text("nil" | "(nil)" | "null" | "NULL" | "None")) => Some((
-            both!(
+        (Answer::Ok | Answer::Text, Literal::Text("nil" | "(nil)" | "null" | "NULL" | "None")) => {
+            Some(finding!(
                 "an empty reply is `none`, and never the text {right}",
-                "空回复是 `none`，不会是文字 {right}"
-            ),
-            both!("write `{left} is none`", "请写 `{left} is none`"),
-        )),
-        (Answer::Ok, Literal::Text(text)) if *text != "Lost" && text.eq_ignore_ascii_case("lost") => Some((
-            both!("a reply that was lost is 'Lost', never {right}", "丢失的回复是 'Lost'，不会是 {right}"),
-            both!("write `{left} == 'Lost'`", "请写 `{left} == 'Lost'`"),
-        )),
+                "空回复是 `none`，不会是文字 {right}",
+                "write `{left} is none`",
+                "请写 `{left} is none`"
+            ))
+        }
+        (Answer::Ok, Literal::Text(text)) if *text != "Lost" && text.eq_ignore_ascii_case("lost") => {
+            Some(finding!(
+                "a reply that was lost is 'Lost', never {right}",
+                "丢失的回复是 'Lost'，不会是 {right}",
+                "write `{left} == 'Lost'`",
+                "请写 `{left} == 'Lost'`"
+            ))
+        }
         (Answer::Ok, Literal::Text(text))
             if *text != "OK" && (text.eq_ignore_ascii_case("ok") || !is_code(text)) =>
         {
-            Some((
-                both!("`{left}` answers 'OK', never {right}", "`{left}` 的回复是 'OK'，不会是 {right}"),
-                both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+            Some(finding!(
+                "`{left}` answers 'OK', never {right}",
+                "`{left}` 的回复是 'OK'，不会是 {right}",
+                "write `{left} == 'OK'`",
+                "请写 `{left} == 'OK'`"
             ))
         }
         // In a claim the reply may be an error code.
         (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
         (Answer::Several | Answer::Texts, Literal::Text(text)) if is_code(text) => None,
-        (Answer::Object(fields), _) => {
-            let known = ["version", "value"].into_iter().find(|field| fields.contains(field));
-            let field = known.unwrap_or(fields[fields.len() - 1]);
-            Some((
-                both!(
-                    "`{left}` answers an object, never {right}",
-                    "`{left}` 的回复是一个对象，不会是 {right}"
-                ),
-                both!(
-                    "such as `{left} is not none`, or ask for a field of it: `{left}.{field}`",
-                    "例如 `{left} is not none`，或者取它的字段：`{left}.{field}`"
-                ),
-            ))
-        }
+        (Answer::Object(fields), _) => Some(of_object(left, fields, right)),
         (Answer::Several | Answer::Texts, _) => Some(of_several(left, value, right)),
         _ => None,
     }

@@ -3,13 +3,13 @@
 use super::{
     super::{
         super::{
-            error::Mistake,
+            error::{Finding, Mistake, finding},
             expr::{Template, mentions::comparisons},
         },
         PlannedCall, PlannedVerb, Scenario, TakePlan,
         program::Program,
+        templates::only_expression,
     },
-    Doubt,
     comparison::{Literal, literal},
 };
 use crate::{
@@ -21,24 +21,24 @@ use crate::{
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     for plan in &scenario.actors {
         for (source, at) in &plan.program.asked {
-            let doubt = of_cause(source, scenario, |name| Some((&*plan.program, name.to_owned())));
-            Mistake::if_doubted(at, doubt)?;
+            let lint = of_cause(source, scenario, |name| Some((&*plan.program, name.to_owned())));
+            Mistake::if_found(at, lint)?;
         }
     }
     scenario.claim_sources().try_for_each(|(source, at)| {
         let taker = |name: &str| scenario.reply(name).map(|(program, label)| (program, label.to_owned()));
-        Mistake::if_doubted(&at, of_cause(source, scenario, taker))
+        Mistake::if_found(&at, of_cause(source, scenario, taker))
     })
 }
 
-/// The doubt about the event of a notification, `gone.what == 'NodeDeleted'`, that nothing in this variant causes.
+/// The finding about the event of a notification, `gone.what == 'NodeDeleted'`, that nothing in this variant causes.
 /// `taker` gives the program and the label of a name such as `gone` or `A.gone`.
 fn of_cause<'s>(
     source: &str,
     scenario: &'s Scenario,
     taker: impl Fn(&str) -> Option<(&'s Program, String)>,
-) -> Option<Doubt> {
-    let only_zookeeper = scenario.lab().parts().iter().all(|part| part.product() == Product::Zookeeper);
+) -> Option<Finding> {
+    let only_zookeeper = scenario.lab().is_only(Product::Zookeeper);
     if !only_zookeeper || scenario.is_open() {
         return None;
     }
@@ -51,16 +51,20 @@ fn of_cause<'s>(
         if named.next().is_some() {
             return None;
         }
-        let (why, help) = missing(event, take, program, scenario)?;
-        Some((
-            both!("`{left}` is never {right} here: {why}", "这里 `{left}` 不会是 {right}：{why}", why),
+        let Finding { message: why, help } = missing(event, take, program, scenario)?;
+        Some(Finding {
+            message: both!(
+                "`{left}` is never {right} here: {why}",
+                "这里 `{left}` 不会是 {right}：{why}",
+                why
+            ),
             help,
-        ))
+        })
     })
 }
 
 /// Why an event is never told, and what would be right.
-fn missing(event: &str, take: &TakePlan, program: &Program, scenario: &Scenario) -> Option<Doubt> {
+fn missing(event: &str, take: &TakePlan, program: &Program, scenario: &Scenario) -> Option<Finding> {
     let subjects: Vec<String> = take.from.iter().map(Template::pattern).collect();
     let of_session = matches!(event, "Suspended" | "Reconnected" | "Expired");
     let is_any = subjects.iter().any(|about| about == "any");
@@ -71,26 +75,21 @@ fn missing(event: &str, take: &TakePlan, program: &Program, scenario: &Scenario)
     let about = take.from.iter().map(ToString::to_string).collect::<Vec<_>>().join("`, `");
     if of_session {
         return (!hears_session).then(|| {
-            (
-                both!(
-                    "it takes from `{about}`, and that is an event of the session",
-                    "它从 `{about}` 取通知，而这是会话事件"
-                ),
-                both!(
-                    "write `take: {{ from: [{about}, session] }}`",
-                    "请写 `take: {{ from: [{about}, session] }}`"
-                ),
+            finding!(
+                "it takes from `{about}`, and that is an event of the session",
+                "它从 `{about}` 取通知，而这是会话事件",
+                "write `take: {{ from: [{about}, session] }}`",
+                "请写 `take: {{ from: [{about}, session] }}`"
             )
         });
     }
     let fits = |path: &str| subjects.iter().any(|about| stands_for(about, path) || stands_for(path, about));
     if !subjects.iter().any(|about| about != "session") {
-        return Some((
-            both!("it takes only from the session", "它只取会话事件"),
-            both!(
-                "take from the path, too: `from: [session, /path]`",
-                "请同时写上路径：`from: [session, /path]`"
-            ),
+        return Some(finding!(
+            "it takes only from the session",
+            "它只取会话事件",
+            "take from the path, too: `from: [session, /path]`",
+            "请同时写上路径：`from: [session, /path]`"
         ));
     }
     let calls = |verb: &PlannedVerb| match verb {
@@ -114,15 +113,19 @@ fn missing(event: &str, take: &TakePlan, program: &Program, scenario: &Scenario)
     let (by_list, by_node): (Vec<bool>, Vec<bool>) = left.partition(|by_list| *by_list);
     let of_children = event == "NodeChildrenChanged";
     if of_children && by_list.is_empty() {
-        return Some((
-            both!("only the watch of `ls -w` tells of children", "只有 `ls -w` 的 watch 会通知子节点的变化"),
-            both!("leave the watch with `ls -w`", "请用 `ls -w` 设 watch"),
+        return Some(finding!(
+            "only the watch of `ls -w` tells of children",
+            "只有 `ls -w` 的 watch 会通知子节点的变化",
+            "leave the watch with `ls -w`",
+            "请用 `ls -w` 设 watch"
         ));
     }
     if by_node.is_empty() && matches!(event, "NodeCreated" | "NodeDataChanged") {
-        return Some((
-            both!("the watch of `ls -w` tells only of children", "`ls -w` 的 watch 只通知子节点的变化"),
-            both!("leave the watch with `exists -w`", "请用 `exists -w` 设 watch"),
+        return Some(finding!(
+            "the watch of `ls -w` tells only of children",
+            "`ls -w` 的 watch 只通知子节点的变化",
+            "leave the watch with `exists -w`",
+            "请用 `exists -w` 设 watch"
         ));
     }
     let made: Vec<_> = scenario.actors.iter().flat_map(|plan| sent(&plan.program)).collect();
@@ -158,7 +161,10 @@ fn missing(event: &str, take: &TakePlan, program: &Program, scenario: &Scenario)
         || both!("let a program do it", "请让某个程序去做"),
         |(event, _)| both!("here it is '{event}'", "这里会是 '{event}'"),
     );
-    (!happens).then(|| (both!("no program {verb} `{about}`", "没有程序{verb} `{about}`", verb), help))
+    (!happens).then(|| Finding {
+        message: both!("no program {verb} `{about}`", "没有程序{verb} `{about}`", verb),
+        help,
+    })
 }
 
 /// The path of a call; the server appends a number to that of a sequential znode.
@@ -170,7 +176,7 @@ fn whole_path(call: &PlannedCall) -> Option<String> {
 /// The path of a znode that is named by the reply to its creation, `${enter}`.
 fn created(program: &Program, path: &Template) -> Option<String> {
     let source = path.to_string();
-    let label = source.strip_prefix("${")?.strip_suffix('}')?.trim();
+    let label = only_expression(&source)?;
     let mut named = program.operations().filter(|operation| operation.label == label);
     let PlannedVerb::Call(call) = &named.next()?.verb else { return None };
     (call.name() == "create" && named.next().is_none()).then(|| whole_path(call))?

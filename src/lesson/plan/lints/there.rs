@@ -2,11 +2,11 @@
 
 use super::{
     super::{PlannedVerb, Scenario, types::resolve_key},
-    Doubt,
     comparison::{Literal, literal},
 };
 use crate::{
     lesson::{
+        error::{Finding, finding},
         expr::{
             Mentions, Template,
             mentions::{comparisons, joined, split_comparison},
@@ -14,11 +14,10 @@ use crate::{
         has_word,
     },
     log::{ANY, Product, product::redis::slot, stands_for},
-    text::both,
 };
 
-/// The doubt about a key on a node of a cluster whose shard never has the key's slot.
-pub(super) fn of_shard(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a key on a node of a cluster whose shard never has the key's slot.
+pub(super) fn of_shard(source: &str, scenario: &Scenario) -> Option<Finding> {
     let cluster = scenario.lab().cluster()?;
     joined(source).into_iter().find_map(|part| {
         let asked = match split_comparison(part) {
@@ -36,12 +35,11 @@ pub(super) fn of_shard(source: &str, scenario: &Scenario) -> Option<Doubt> {
             cluster.master_of(place).map_or(cluster.servers[place], |master| cluster.servers[master]);
         let owner = cluster.owner(slot(&key));
         (owner != master).then(|| {
-            (
-                both!(
-                    "`{key}` is never on `{server}`: its slot belongs to `{owner}` and its replica",
-                    "`{key}` 不会在 `{server}` 上：它的槽属于 `{owner}` 和它的从节点"
-                ),
-                both!("ask `{owner}`, or leave the server out", "请问 `{owner}`，或者不写服务器"),
+            finding!(
+                "`{key}` is never on `{server}`: its slot belongs to `{owner}` and its replica",
+                "`{key}` 不会在 `{server}` 上：它的槽属于 `{owner}` 和它的从节点",
+                "ask `{owner}`, or leave the server out",
+                "请问 `{owner}`，或者不写服务器"
             )
         })
     })
@@ -52,9 +50,9 @@ const EXPIRES: &str = "
     EX PX EXAT PXAT EXPIRE PEXPIRE EXPIREAT PEXPIREAT SETEX PSETEX GETEX RESTORE COPY RENAME RENAMENX EVAL EVALSHA FCALL
 ";
 
-/// The doubt about the time that a key has left to live, if no command gives it an expiry.
-pub(super) fn of_expiry(source: &str, scenario: &Scenario) -> Option<Doubt> {
-    let is_redis = scenario.lab().parts().iter().any(|part| part.product() == Product::Redis);
+/// The finding about the time that a key has left to live, if no command gives it an expiry.
+pub(super) fn of_expiry(source: &str, scenario: &Scenario) -> Option<Finding> {
+    let is_redis = scenario.lab().has(Product::Redis);
     let (left, key) = comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let is_left = matches!(operator, ">" | ">=" | "==") && number >= 0;
@@ -90,12 +88,6 @@ pub(super) fn of_expiry(source: &str, scenario: &Scenario) -> Option<Doubt> {
         }
     });
     (!may_expire).then(|| {
-        (
-            both!(
-                "`{key}` never expires, because no command gives it an expiry: `{left}` is -1, or -2 without the key",
-                "`{key}` 永不过期，没有命令给它设置过期时间：`{left}` 是 -1，键不存在时是 -2"
-            ),
-            both!("write `SET {key} … PX 3000`, or `{left} == -1`", "请写 `SET {key} … PX 3000`，或者 `{left} == -1`"),
-        )
+        finding!("`{key}` never expires, because no command gives it an expiry: `{left}` is -1, or -2 without the key", "`{key}` 永不过期，没有命令给它设置过期时间：`{left}` 是 -1，键不存在时是 -2", "write `SET {key} … PX 3000`, or `{left} == -1`", "请写 `SET {key} … PX 3000`，或者 `{left} == -1`")
     })
 }

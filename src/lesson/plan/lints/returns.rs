@@ -11,12 +11,11 @@ use super::{
         },
         PlannedVerb, Program, TakePlan,
     },
-    Doubt,
     comparison::{Literal, literal},
 };
 use crate::{
+    lesson::error::{Finding, finding},
     log::{ANY, stands_for},
-    text::both,
 };
 
 /// Commands that answer 0 or 1: of one key, and of one key with one item.
@@ -90,8 +89,8 @@ pub(crate) fn subjects_of(program: &Program, label: &str) -> Option<Vec<String>>
     Some(subjects).filter(|subjects| !subjects.is_empty())
 }
 
-/// The doubt about a number that a script never returns. `numbers` gives those that a name such as `A.take` may be.
-pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeSet<i64>>) -> Option<Doubt> {
+/// The finding about a number that a script never returns. `numbers` gives those that a name such as `A.take` may be.
+pub(crate) fn number_lint(source: &str, numbers: impl Fn(&str) -> Option<BTreeSet<i64>>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let known = numbers(left)?;
@@ -105,19 +104,13 @@ pub(crate) fn number_doubt(source: &str, numbers: impl Fn(&str) -> Option<BTreeS
         never.then(|| {
             let known = known.iter().map(ToString::to_string).collect::<Vec<_>>();
             let (or, others) = (known.join(" or "), known.join(" 或 "));
-            (
-                both!(
-                    "`{left}` is answered {or} or nothing: comparing it with {right} has the same result in every run",
-                    "`{left}` 的回复只会是 {others} 或空，和 {right} 比较的结果永远一样"
-                ),
-                both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
-            )
+            finding!("`{left}` is answered {or} or nothing: comparing it with {right} has the same result in every run", "`{left}` 的回复只会是 {others} 或空，和 {right} 比较的结果永远一样", "such as `{left} == {most}`", "例如 `{left} == {most}`")
         })
     })
 }
 
-/// The doubt about the subject of a notification that the `take` never takes. `subjects` gives those of a name.
-pub(crate) fn subject_doubt(source: &str, subjects: impl Fn(&str) -> Option<Vec<String>>) -> Option<Doubt> {
+/// The finding about the subject of a notification that the `take` never takes. `subjects` gives those of a name.
+pub(crate) fn subject_lint(source: &str, subjects: impl Fn(&str) -> Option<Vec<String>>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Text(text) = literal(right)? else { return None };
         let known = subjects(left.strip_suffix(".about")?)?;
@@ -126,19 +119,18 @@ pub(crate) fn subject_doubt(source: &str, subjects: impl Fn(&str) -> Option<Vec<
         }
         let first = known.first().map(|known| known.replace(ANY, "…")).unwrap_or_default();
         let known = known.iter().map(|known| known.replace(ANY, "…")).collect::<Vec<_>>().join("`, `");
-        Some((
-            both!(
-                "`{left}` is what the `take` is about, `{known}`, and never {right}",
-                "`{left}` 是 `take` 等的对象 `{known}`，不会是 {right}"
-            ),
-            both!("write `{left} {operator} '{first}'`", "请写 `{left} {operator} '{first}'`"),
+        Some(finding!(
+            "`{left}` is what the `take` is about, `{known}`, and never {right}",
+            "`{left}` 是 `take` 等的对象 `{known}`，不会是 {right}",
+            "write `{left} {operator} '{first}'`",
+            "请写 `{left} {operator} '{first}'`"
         ))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PlannedVerb, number_doubt, returned};
+    use super::{PlannedVerb, number_lint, returned};
 
     fn script(source: &str) -> PlannedVerb {
         PlannedVerb::Script { name: "s".to_owned(), source: source.into(), keys: vec![], args: vec![] }
@@ -171,7 +163,7 @@ mod tests {
             ("take < 1", false),
             ("n == 2", false),
         ] {
-            assert_eq!(number_doubt(source, numbers).is_some(), is_wrong, "{source}");
+            assert_eq!(number_lint(source, numbers).is_some(), is_wrong, "{source}");
         }
     }
 }

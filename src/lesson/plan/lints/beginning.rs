@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::{
     super::{
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Expr, Mentions, Template, json_value},
         has_word,
     },
@@ -15,7 +15,7 @@ use super::super::{
     keys::OF_ONE_KEY,
     sql::rows,
 };
-use crate::{log::Product, text::both};
+use crate::log::Product;
 
 /// Reports an invariant that is already broken at the beginning, when all counters are 0 and the servers hold
 /// what the setup has written.
@@ -47,11 +47,9 @@ pub(super) fn check_beginning(scenario: &Scenario, source: &str, at: &Path) -> R
     if !known || !expr.eval(scope.value()).is_ok_and(|value| value.is_true()) {
         return Ok(());
     }
-    let message = both!(
+    Err(at.mistake(finding!(
         "`{source}` is so from the beginning, before anything has happened",
-        "`{source}` 一开始就成立，那时还什么都没发生"
-    );
-    Err(Mistake::new(at, message).help(both!(
+        "`{source}` 一开始就成立，那时还什么都没发生",
         "an invariant says what must never be so, such as `sold > stock`",
         "不变式写的是绝不能出现的情况，例如 `sold > stock`"
     )))

@@ -4,7 +4,7 @@
 use super::{
     super::{
         super::{
-            error::{Mistake, Path},
+            error::{Finding, Mistake, Path, finding},
             expr::mentions::comparisons,
             has_word,
         },
@@ -12,10 +12,9 @@ use super::{
         program::Instruction,
         types,
     },
-    Doubt,
     comparison::{Literal, literal},
 };
-use crate::{log::stands_for, text::both};
+use crate::log::stands_for;
 
 /// Commands that leave a number at 0 or more, apart from `SET`.
 const NEVER_BELOW: &str =
@@ -56,8 +55,8 @@ fn counts_up(program: &Program, label: &str, scenario: &Scenario) -> bool {
     }
 }
 
-/// The doubt about a comparison that no reply of `INCR` fulfils. `counted`: whether a name is such a reply.
-fn below_one(source: &str, counted: impl Fn(&str) -> bool) -> Option<Doubt> {
+/// The finding about a comparison that no reply of `INCR` fulfils. `counted`: whether a name is such a reply.
+fn below_one(source: &str, counted: impl Fn(&str) -> bool) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let never = match operator {
@@ -66,19 +65,18 @@ fn below_one(source: &str, counted: impl Fn(&str) -> bool) -> Option<Doubt> {
             _ => false,
         };
         (never && counted(left)).then(|| {
-            (
-                both!(
-                    "`{left}` is what `INCR` answers, the value after it: 1 or more",
-                    "`{left}` 是 `INCR` 的回复，也就是加一之后的值：至少是 1"
-                ),
-                both!("for the first: `{left} == 1`", "判断是不是第一次请写 `{left} == 1`"),
+            finding!(
+                "`{left}` is what `INCR` answers, the value after it: 1 or more",
+                "`{left}` 是 `INCR` 的回复，也就是加一之后的值：至少是 1",
+                "for the first: `{left} == 1`",
+                "判断是不是第一次请写 `{left} == 1`"
             )
         })
     })
 }
 
-/// The doubt about such a comparison in a claim.
-pub(super) fn doubt(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about such a comparison in a claim.
+pub(super) fn lint(source: &str, scenario: &Scenario) -> Option<Finding> {
     below_one(source, |name| {
         scenario.reply(name).is_some_and(|(program, label)| counts_up(program, label, scenario))
     })
@@ -108,9 +106,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 let label = if name == "reply" { reply.as_deref().unwrap_or(name) } else { name };
                 counts_up(program, label, scenario)
             });
-            if let Some((message, help)) = found {
-                return Err(Mistake::new(&path, message).help(help));
-            }
+            Mistake::if_found(&path, found)?;
         }
     }
     Ok(())

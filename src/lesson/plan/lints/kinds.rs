@@ -8,11 +8,13 @@ use super::{
         mentions::{comparisons, joined, split_comparison},
         tokens::{Kind as Token, tokens},
     },
-    Doubt,
     answer::Answer,
     comparison::{COUNTING, Literal, literal},
 };
-use crate::text::{Text, both};
+use crate::{
+    lesson::error::{Finding, finding},
+    text::{Text, both},
+};
 
 /// The kind of a value. It may be `none` as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,13 +91,13 @@ impl Kind {
     }
 }
 
-/// The doubt about a comparison of two values of different kinds, or about the length of a number. `name` gives the kind
+/// The finding about a comparison of two values of different kinds, or about the length of a number. `name` gives the kind
 /// of a name such as `lease` or `A.look`.
-pub(crate) fn kind_doubt(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<Doubt> {
-    length_doubt(source, &name).or_else(|| comparison_doubt(source, &name))
+pub(crate) fn kind_lint(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
+    length_lint(source, &name).or_else(|| comparison_lint(source, &name))
 }
 
-fn length_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Doubt> {
+fn length_lint(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
     let words = tokens(source).ok()?;
     let measured = words.windows(3).find_map(|words| match *words {
         [(Token::Name, word), (Token::Sign, "|"), (Token::Name, "length" | "count")] => {
@@ -108,13 +110,13 @@ fn length_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Do
         }
         _ => None,
     })?;
-    Some((
-        both!("`{measured}` is a number, which has no length", "`{measured}` 是数字，没有长度"),
-        both!("ask for the number itself: `{measured}`", "请直接用这个数字：`{measured}`"),
-    ))
+    Some(Finding {
+        message: both!("`{measured}` is a number, which has no length", "`{measured}` 是数字，没有长度"),
+        help: both!("ask for the number itself: `{measured}`", "请直接用这个数字：`{measured}`"),
+    })
 }
 
-fn comparison_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Doubt> {
+fn comparison_lint(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         // A reply may also be an error code, which is a text.
         let is_plain = |side: &str| side.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
@@ -159,12 +161,12 @@ fn comparison_doubt(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Optio
             ),
             _ => both!("take one of its fields: `{right}.FIELD`", "请取它的一个字段：`{right}.字段`"),
         };
-        Some((message, help))
+        Some(Finding { message, help })
     })
 }
 
-/// The doubt about a test for nil on a count, which is always a number.
-pub(crate) fn count_doubt(source: &str, is_count: impl Fn(&str) -> bool) -> Option<Doubt> {
+/// The finding about a test for nil on a count, which is always a number.
+pub(crate) fn count_lint(source: &str, is_count: impl Fn(&str) -> bool) -> Option<Finding> {
     // What did not happen has no time, so `at` may be `none`.
     let counts = |name: &str| name != "at" && COUNTING.contains(&name);
     joined(source).into_iter().find_map(|part| {
@@ -177,16 +179,16 @@ pub(crate) fn count_doubt(source: &str, is_count: impl Fn(&str) -> bool) -> Opti
             ["children", "replies"].into_iter().find(|name| left.starts_with(&format!("{name}(")))
             && left.ends_with(')')
         {
-            return Some((
-                both!("`{function}()` is a list, and never `none`", "`{function}()` 是列表，不会是 `none`"),
-                both!("such as `{left}|length == 0`", "例如 `{left}|length == 0`"),
+            return Some(finding!(
+                "`{function}()` is a list, and never `none`",
+                "`{function}()` 是列表，不会是 `none`",
+                "such as `{left}|length == 0`",
+                "例如 `{left}|length == 0`"
             ));
         }
-        (is_call || is_count(left)).then(|| {
-            (
-                both!("`{left}` is a number, and never `none`", "`{left}` 是数字，不会是 `none`"),
-                both!("such as `{left} == 0`", "例如 `{left} == 0`"),
-            )
+        (is_call || is_count(left)).then(|| Finding {
+            message: both!("`{left}` is a number, and never `none`", "`{left}` 是数字，不会是 `none`"),
+            help: both!("such as `{left} == 0`", "例如 `{left} == 0`"),
         })
     })
 }
@@ -208,8 +210,8 @@ pub(crate) fn held(source: &str, name: impl Fn(&str) -> Option<Kind>) -> Option<
     kind(source, &name).map(Held::Of)
 }
 
-/// The doubt about a variable that is compared with a literal of another kind than all its values.
-pub(crate) fn held_doubt(source: &str, variable: impl Fn(&str) -> Option<Held>) -> Option<Doubt> {
+/// The finding about a variable that is compared with a literal of another kind than all its values.
+pub(crate) fn held_lint(source: &str, variable: impl Fn(&str) -> Option<Held>) -> Option<Finding> {
     comparisons(source).find_map(|(left, operator, right)| {
         let is = variable(left)?;
         let value = literal(right)?;
@@ -235,14 +237,14 @@ pub(crate) fn held_doubt(source: &str, variable: impl Fn(&str) -> Option<Held>) 
             ),
             _ => return None,
         };
-        Some((
-            both!(
+        Some(Finding {
+            message: both!(
                 "every `let` makes `{left}` {kind}, and never {right}",
                 "每个 `let` 给 `{left}` 的都是{kind}，不会是 {right}",
                 kind
             ),
             help,
-        ))
+        })
     })
 }
 
@@ -304,7 +306,7 @@ fn kind(source: &str, name: &impl Fn(&str) -> Option<Kind>) -> Option<Kind> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, kind, kind_doubt};
+    use super::{Kind, kind, kind_lint};
 
     fn name(name: &str) -> Option<Kind> {
         match name {
@@ -353,7 +355,7 @@ mod tests {
             ("rows|length > A.number|length", true),
             ("rows|length > 'a'|length or x|lease|length", false),
         ] {
-            assert_eq!(kind_doubt(source, name).is_some(), is_wrong, "{source}");
+            assert_eq!(kind_lint(source, name).is_some(), is_wrong, "{source}");
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
     super::{
         super::{
             Appendonly,
-            error::{Mistake, Path},
+            error::{Finding, Mistake, Path, finding},
             expr::{
                 Expr, Mentions,
                 mentions::{joined, split_comparison},
@@ -16,7 +16,6 @@ use super::{
         },
         Act, ActorPlan, PlannedVerb, Scenario,
     },
-    Doubt,
     comparison::{Literal, literal},
     contradiction::required,
     in_programs::unallowed,
@@ -50,15 +49,13 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     }
     scenario.claim_sources().try_for_each(|(source, at)| {
         check_one(scenario, source, &servers, &at)?;
-        match required(source).into_iter().find_map(|part| of_least(part, scenario)) {
-            Some((message, help)) => Err(Mistake::new(&at, message).help(help)),
-            None => Ok(()),
-        }
+        let least = required(source).into_iter().find_map(|part| of_least(part, scenario));
+        Mistake::if_found(&at, least)
     })
 }
 
-/// The doubt about fewer moves than the story makes.
-fn of_least(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about fewer moves than the story makes.
+fn of_least(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let name = left.strip_prefix("moves(")?.strip_suffix(')')?.trim_matches(['\'', '"']);
     let (who, label) = name.rsplit_once('.')?;
@@ -76,12 +73,11 @@ fn of_least(source: &str, scenario: &Scenario) -> Option<Doubt> {
         _ => false,
     };
     never.then(|| {
-        (
-            both!(
-                "`{left}` is {made} at least: the story makes that move",
-                "`{left}` 至少是 {made}：剧情里做了这一步"
-            ),
-            both!("such as `{left} == {made}`", "例如 `{left} == {made}`"),
+        finding!(
+            "`{left}` is {made} at least: the story makes that move",
+            "`{left}` 至少是 {made}：剧情里做了这一步",
+            "such as `{left} == {made}`",
+            "例如 `{left} == {made}`"
         )
     })
 }
@@ -122,7 +118,7 @@ impl<'s> Servers<'s> {
 }
 
 fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path) -> Result<(), Mistake> {
-    let doubt = |part: &str| {
+    let lint = |part: &str| {
         of_most(part, scenario)
             .or_else(|| of_role(part, scenario, servers))
             .or_else(|| of_lost_key(part, scenario, servers))
@@ -131,15 +127,15 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_version(part, scenario))
     };
     let parts = joined(source);
-    let found: Vec<Option<Doubt>> = parts.iter().map(|part| doubt(part)).collect();
+    let found: Vec<Option<Finding>> = parts.iter().map(|part| lint(part)).collect();
     // Beside another condition it may say that the move was made.
     let answered = of_answered(source, scenario).filter(|_| parts.len() == 1);
-    Mistake::if_doubted(at, parts.iter().find_map(|part| of_nil(part, scenario)).or(answered))?;
-    // Of parts joined by `or`, all have to be doubtful.
+    Mistake::if_found(at, parts.iter().find_map(|part| of_nil(part, scenario)).or(answered))?;
+    // Of parts joined by `or`, all have to be reported.
     if source.contains(" or ") && found.iter().any(Option::is_none) {
         return Ok(());
     }
-    Mistake::if_doubted(at, found.into_iter().flatten().next())
+    Mistake::if_found(at, found.into_iter().flatten().next())
 }
 
 /// The value of an expression over the parameters, if it is a whole number.
@@ -153,8 +149,8 @@ pub(super) fn figure(source: &str, scenario: &Scenario) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// The doubt about a count that no run can reach.
-pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a count that no run can reach.
+pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let number = figure(right, scenario)?;
     let (most, why) = most(left, scenario)?;
@@ -163,11 +159,9 @@ pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
         ">" => number >= most,
         _ => false,
     };
-    never.then(|| {
-        (
-            both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
-            both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
-        )
+    never.then(|| Finding {
+        message: both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
+        help: both!("such as `{left} == {most}`", "例如 `{left} == {most}`"),
     })
 }
 
@@ -238,8 +232,8 @@ fn may_delete(key: &str, scenario: &Scenario) -> bool {
     })
 }
 
-/// The doubt about a role: a dead server has none, and a replica whose master works stays a replica.
-fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Doubt> {
+/// The finding about a role: a dead server has none, and a replica whose master works stays a replica.
+fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let mentions = Mentions::of(left);
     let server = mentions.calls_of("role").next()?.arguments.first()?.as_deref()?;
@@ -247,35 +241,27 @@ fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<D
     let is_asked = left.starts_with("role(") && left.ends_with(')') && operator == "==";
     let Literal::Text(role) = literal(right).filter(|_| is_asked)? else { return None };
     if servers.dead.contains(server) {
-        return Some((
-            both!(
-                "`{server}` is dead here: `{left}` is `none`, never {right}",
-                "`{server}` 此时已死：`{left}` 是 `none`，不会是 {right}"
-            ),
-            both!(
-                "write `- restart: {server}` before it, or `{left} is none`",
-                "请先写 `- restart: {server}`，或者写 `{left} is none`"
-            ),
+        return Some(finding!(
+            "`{server}` is dead here: `{left}` is `none`, never {right}",
+            "`{server}` 此时已死：`{left}` 是 `none`，不会是 {right}",
+            "write `- restart: {server}` before it, or `{left} is none`",
+            "请先写 `- restart: {server}`，或者写 `{left} is none`"
         ));
     }
     let master = scenario.lab().first_master_of(server).filter(|_| role == "master")?;
     let is_near = |hit: &&str| *hit == server || *hit == master || scenario.lab().has_link(server, hit);
     (!servers.hit.iter().any(is_near)).then(|| {
-        (
-            both!(
-                "`{server}` is a replica of `{master}`, to which nothing has happened here: it stays one",
-                "`{server}` 是 `{master}` 的从节点，而 `{master}` 此时一切正常：它不会变成主节点"
-            ),
-            both!(
-                "ask for a replica of the master that is hit, or write `- kill: {master}` before it",
-                "请查出故障的主节点的从节点，或者先写 `- kill: {master}`"
-            ),
+        finding!(
+            "`{server}` is a replica of `{master}`, to which nothing has happened here: it stays one",
+            "`{server}` 是 `{master}` 的从节点，而 `{master}` 此时一切正常：它不会变成主节点",
+            "ask for a replica of the master that is hit, or write `- kill: {master}` before it",
+            "请查出故障的主节点的从节点，或者先写 `- kill: {master}`"
         )
     })
 }
 
-/// Doubts a key of a server that is dead, or that restarted empty.
-fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Doubt> {
+/// Reports a key of a server that is dead, or that restarted empty.
+fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Finding> {
     let lab = scenario.lab();
     let (asked, is_asked) = match split_comparison(source) {
         Some((left, "==", right)) => (left, literal(right).is_some()),
@@ -293,12 +279,11 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
     };
     let part = lab.part_of(server);
     if servers.dead.contains(server) {
-        return Some((
-            both!(
-                "`{server}` is dead here, and nothing is known of its keys",
-                "`{server}` 此时已死，查不到它的键"
-            ),
-            both!("write `- restart: {server}` before it", "请先写 `- restart: {server}`"),
+        return Some(finding!(
+            "`{server}` is dead here, and nothing is known of its keys",
+            "`{server}` 此时已死，查不到它的键",
+            "write `- restart: {server}` before it",
+            "请先写 `- restart: {server}`"
         ));
     }
     let keeps = part.product() != Product::Redis
@@ -306,42 +291,35 @@ fn of_lost_key(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Opti
         || scenario.settings().appendonly.is_some_and(|kept| kept != Appendonly::No)
         || scenario.sends(|name| has_word("SAVE CONFIG", name));
     (servers.empty.contains(server) && !keeps).then(|| {
-        (
-            both!(
-                "`{server}` began again without its keys, and nobody has written any since",
-                "`{server}` 重启后键都没了，之后也没有人写过"
-            ),
-            both!(
-                "write `settings: {{ appendonly: always }}`, or ask whether the key is gone: `not exists(…)`",
-                "请写 `settings: {{ appendonly: always }}`，或者断言键已不在：`not exists(…)`"
-            ),
+        finding!(
+            "`{server}` began again without its keys, and nobody has written any since",
+            "`{server}` 重启后键都没了，之后也没有人写过",
+            "write `settings: {{ appendonly: always }}`, or ask whether the key is gone: `not exists(…)`",
+            "请写 `settings: {{ appendonly: always }}`，或者断言键已不在：`not exists(…)`"
         )
     })
 }
 
-/// The doubt about a claim that a reply is not nil, of a command that always answers.
-fn of_answered(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a claim that a reply is not nil, of a command that always answers.
+fn of_answered(source: &str, scenario: &Scenario) -> Option<Finding> {
     let name = source.strip_suffix(" is not none").or_else(|| source.strip_suffix(" != none"))?;
     let (program, label) = scenario.reply(name.trim())?;
-    let (message, _) = program.nil_doubt(label, name)?;
-    Some((
-        message,
-        both!(
-            "claim what it answers, or only that it was sent: `moves('{name}') == 1`",
-            "请断言它回复了什么；只想断言它发送过，请写 `moves('{name}') == 1`"
-        ),
-    ))
+    let help = both!(
+        "claim what it answers, or only that it was sent: `moves('{name}') == 1`",
+        "请断言它回复了什么；只想断言它发送过，请写 `moves('{name}') == 1`"
+    );
+    Some(Finding { help, ..program.nil_lint(label, name)? })
 }
 
-/// The doubt about a reply that is nil, of a command that always answers.
-fn of_nil(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a reply that is nil, of a command that always answers.
+fn of_nil(source: &str, scenario: &Scenario) -> Option<Finding> {
     let name = source.strip_suffix(" is none").or_else(|| source.strip_suffix(" == none"))?;
     let (program, label) = scenario.reply(name.trim())?;
-    program.nil_doubt(label, name)
+    program.nil_lint(label, name)
 }
 
-/// The doubt about the version that a `set` answers: the data had version 0 before.
-fn of_version(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about the version that a `set` answers: the data had version 0 before.
+fn of_version(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let (program, label) = scenario.reply(left.strip_suffix(".version")?)?;
     let never = match (operator, figure(right, scenario)?) {
@@ -353,26 +331,25 @@ fn of_version(source: &str, scenario: &Scenario) -> Option<Doubt> {
     named.peek()?;
     let sets = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Call(call) if call.name() == "set");
     (never && named.all(|operation| sets(&operation.verb))).then(|| {
-        (
-            both!(
-                "`{left}` is the version after the change, 1 or more: a new znode has 0",
-                "`{left}` 是修改之后的版本，至少是 1：刚创建的 znode 才是 0"
-            ),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        finding!(
+            "`{left}` is the version after the change, 1 or more: a new znode has 0",
+            "`{left}` 是修改之后的版本，至少是 1：刚创建的 znode 才是 0",
+            "such as `{left} == 1`",
+            "例如 `{left} == 1`"
         )
     })
 }
 
-/// The doubt about an error that would end the run.
-fn of_reply(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about an error that would end the run.
+fn of_reply(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, "==", right) = split_comparison(source)? else { return None };
     let Literal::Text(code) = literal(right)? else { return None };
     let (program, label) = scenario.reply(left)?;
     unallowed(program, label, code)
 }
 
-/// The doubt about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
-fn of_crash(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
+fn of_crash(source: &str, scenario: &Scenario) -> Option<Finding> {
     let name = source.strip_suffix(".crashed")?;
     let plan = scenario.actor_named(name)?;
     let client = &plan.actor.client;
@@ -382,10 +359,8 @@ fn of_crash(source: &str, scenario: &Scenario) -> Option<Doubt> {
         }
         _ => false,
     });
-    (!crashes).then(|| {
-        (
-            both!("nothing in this story crashes {client}", "剧情里 {client} 从没有崩溃"),
-            both!("write `- crash: {client}` into the story", "请在剧情里写 `- crash: {client}`"),
-        )
+    (!crashes).then(|| Finding {
+        message: both!("nothing in this story crashes {client}", "剧情里 {client} 从没有崩溃"),
+        help: both!("write `- crash: {client}` into the story", "请在剧情里写 `- crash: {client}`"),
     })
 }

@@ -1,4 +1,4 @@
-//! Doubts: comparisons that have the same result in every run, such as a text with a number, a count with a negative
+//! Lints: comparisons that have the same result in every run, such as a text with a number, a count with a negative
 //! number, or constants with each other. A run accepts them, but `check` refuses them, because they prove nothing.
 
 mod answer;
@@ -25,17 +25,17 @@ use self::{
     scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
-    answer::{Answer, field_doubt, of_named},
-    comparison::{Literal, doubt, literal, unquoted},
+    answer::{Answer, field_lint, of_named},
+    comparison::{Literal, lint, literal, unquoted},
     contradiction::required,
-    in_programs::{arithmetic_doubt, error_doubt, errors_asked, name_doubt, size_doubt, unnumbered_doubt},
-    kinds::{Held, Kind, count_doubt, held, held_doubt, kind_doubt},
-    returns::{number_doubt, numbers_of, returned, subject_doubt, subjects_of},
+    in_programs::{arithmetic_lint, error_lint, errors_asked, name_lint, size_lint, unnumbered_lint},
+    kinds::{Held, Kind, count_lint, held, held_lint, kind_lint},
+    returns::{number_lint, numbers_of, returned, subject_lint, subjects_of},
 };
 use super::{
     super::{
         LabKind,
-        error::{Mistake, Path},
+        error::{Finding, Mistake, Path, finding},
         expr::{
             Mentions,
             mentions::{comparisons, joined, split_comparison},
@@ -50,27 +50,24 @@ use super::{
 };
 use crate::{
     log::{Belief, Limit, stands_for},
-    text::{Text, both},
+    text::both,
 };
-
-/// A message and its help.
-pub(crate) type Doubt = (Text, Text);
 
 /// Checks what claims, invariants and the story of a variant compare.
 pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
-    if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
-        return Err(doubt.clone());
+    if let Some(lint) = scenario.actors.iter().find_map(|plan| plan.program.findings.first()) {
+        return Err(lint.clone());
     }
     for plan in &scenario.actors {
         let statement = |label: &str| plan.program.statement_of(label);
         let is_take = |label: &str| plan.program.answer_of(label).is_some_and(Answer::is_notification);
-        let doubt = |source: &str| {
-            replies::reply_doubt(source, statement, scenario)
-                .or_else(|| replies::count_doubt(source, statement, scenario))
+        let lint = |source: &str| {
+            replies::reply_lint(source, statement, scenario)
+                .or_else(|| replies::count_lint(source, statement, scenario))
                 .or_else(|| of_message(source, scenario, is_take))
         };
         let mut asked = plan.program.asked.iter();
-        asked.try_for_each(|(source, path)| Mistake::if_doubted(path, doubt(source)))?;
+        asked.try_for_each(|(source, path)| Mistake::if_found(path, lint(source)))?;
     }
     increments::check(scenario)?;
     check_story(scenario)?;
@@ -118,7 +115,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
 
 /// Reports an invariant with a count that no run reaches, in whichever variant it is judged.
 pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
-    let mut judged: Vec<(Path, Vec<Option<Doubt>>)> = Vec::new();
+    let mut judged: Vec<(Path, Vec<Option<Finding>>)> = Vec::new();
     for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
         let Some((invariants, at)) = scenario.written_invariants() else { continue };
         for (n, invariant) in invariants.iter().enumerate() {
@@ -131,19 +128,19 @@ pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
                 })
             };
             let parts = if source.contains(" or ") { Vec::new() } else { joined(source) };
-            let doubt = parts.iter().filter(|part| is_literal(part)).find_map(|part| of_most(part, scenario));
+            let lint = parts.iter().filter(|part| is_literal(part)).find_map(|part| of_most(part, scenario));
             let at = at.index(n).key("never");
             match judged.iter_mut().find(|(known, _)| *known == at) {
-                Some((_, doubts)) => doubts.push(doubt),
-                None => judged.push((at, vec![doubt])),
+                Some((_, lints)) => lints.push(lint),
+                None => judged.push((at, vec![lint])),
             }
         }
     }
-    let never = judged.into_iter().find_map(|(at, doubts)| {
-        let doubts: Option<Vec<Doubt>> = doubts.into_iter().collect();
-        Some((at, doubts?.pop()?))
+    let never = judged.into_iter().find_map(|(at, lints)| {
+        let lints: Option<Vec<Finding>> = lints.into_iter().collect();
+        Some((at, lints?.pop()?))
     });
-    never.map_or(Ok(()), |(at, doubt)| Mistake::if_doubted(&at, Some(doubt)))
+    never.map_or(Ok(()), |(at, lint)| Mistake::if_found(&at, Some(lint)))
 }
 
 /// The mistake of a duplicate in a list.
@@ -207,11 +204,9 @@ fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mista
     if scenario.is_attached() || actors > most {
         return Ok(());
     }
-    let message = both!(
+    Err(at.mistake(finding!(
         "`{lock}` may have {most} holders, and only {actors} clients ever take it: it never overlaps",
-        "`{lock}` 允许 {most} 个持有者，而只有 {actors} 个客户端会用到它：不可能重叠"
-    );
-    Err(Mistake::new(at, message).help(both!(
+        "`{lock}` 允许 {most} 个持有者，而只有 {actors} 个客户端会用到它：不可能重叠",
         "let another client run the program, or claim `exclusive: {lock}`",
         "请再加一个运行该程序的客户端，或者断言 `exclusive: {lock}`"
     )))
@@ -259,13 +254,11 @@ fn check_expression(
         scenario.scope.get(&path[0]).is_some()
             || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
     };
-    Mistake::if_doubted(at, decided(source))?;
+    Mistake::if_found(at, decided(source))?;
     if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
-        let message = both!(
+        return Err(at.mistake(finding!(
             "`{source}` does not depend on anything that happens",
-            "`{source}` 与发生的事无关，结果总是一样"
-        );
-        return Err(Mistake::new(at, message).help(both!(
+            "`{source}` 与发生的事无关，结果总是一样",
             "ask for what is to be observed, such as `A.release == 1` or `sold == 10`",
             "请写要观察到的事，例如 `A.release == 1` 或 `sold == 10`"
         )));
@@ -273,35 +266,34 @@ fn check_expression(
     check_comparison(scenario, others, source, at)
 }
 
-/// The doubt about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
-pub(crate) fn decided(source: &str) -> Option<Doubt> {
+/// The finding about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
+pub(crate) fn decided(source: &str) -> Option<Finding> {
     let mut parts = joined(source).into_iter();
     let Some(part) = parts.find(|part| matches!(*part, "true" | "false" | "True" | "False")) else {
         return excluded(source);
     };
     (part.len() < source.len()).then(|| {
-        (
-            both!(
-                "`{part}` in `{source}` decides it by itself, or nothing",
-                "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用"
-            ),
-            both!("leave `{part}` out", "请去掉 `{part}`"),
+        finding!(
+            "`{part}` in `{source}` decides it by itself, or nothing",
+            "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用",
+            "leave `{part}` out",
+            "请去掉 `{part}`"
         )
     })
 }
 
-/// Doubts two operands of `and` that contradict each other.
-fn excluded(source: &str) -> Option<Doubt> {
+/// Reports two operands of `and` that contradict each other.
+fn excluded(source: &str) -> Option<Finding> {
     let parts = required(source);
     let (one, other) = contradictory(&parts)?;
     let (one, other) = (parts[one], parts[other]);
-    Some((
-        both!("`{one}` and `{other}` are never both so", "`{one}` 和 `{other}` 不可能同时成立"),
-        both!("leave one of both out, or write `or`", "请去掉一个，或者改成 `or`"),
-    ))
+    Some(Finding {
+        message: both!("`{one}` and `{other}` are never both so", "`{one}` 和 `{other}` 不可能同时成立"),
+        help: both!("leave one of both out, or write `or`", "请去掉一个，或者改成 `or`"),
+    })
 }
 
-/// Doubts two claims that cannot both hold.
+/// Reports two claims that cannot both hold.
 fn check_together(scenario: &Scenario, at: &Path) -> Result<(), Mistake> {
     let claims = scenario.variant().claims.iter().enumerate();
     let sources = claims.filter_map(|(n, claim)| match claim {
@@ -337,11 +329,9 @@ fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
                 && left.rsplit_once('.').is_some_and(|(who, _)| scenario.actor_named(who).is_some())
                 && is_number(left)
             {
-                let message = both!(
+                return Err(at.mistake(finding!(
                     "another claim compares `{left}` with a number, and here is the text {right}",
-                    "另一个断言把 `{left}` 和数字比较，这里却是文字 {right}"
-                );
-                return Err(Mistake::new(&at, message).help(both!(
+                    "另一个断言把 `{left}` 和数字比较，这里却是文字 {right}",
                     "without quotes: `{left} {operator} {text}`",
                     "去掉引号：`{left} {operator} {text}`"
                 )));
@@ -351,8 +341,8 @@ fn check_quoted(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The doubt about an event that no server of the lab sends.
-pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
+/// The finding about an event that no server of the lab sends.
+pub(crate) fn event_lint(source: &str, lab: LabKind) -> Option<Finding> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
 }
 
@@ -380,7 +370,7 @@ fn check_comparison(
     let parts = joined(source);
     let counter = parts.iter().find_map(|part| of_counter(part, scenario));
     let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
-    Mistake::if_doubted(at, counter.or_else(actor))?;
+    Mistake::if_found(at, counter.or_else(actor))?;
     let answer = |name: &str| scenario.reply(name).and_then(|(program, label)| program.answer_of(label));
     let columns = |name: &str| scenario.reply(name).and_then(|(program, label)| program.columns_of(label));
     // An error of MariaDB is a text.
@@ -388,17 +378,15 @@ fn check_comparison(
         let (left, _, right) = split_comparison(part)?;
         let (program, label) = scenario.reply(left)?;
         let copes = program.allows(label, right) && right.parse::<u16>().is_ok();
-        copes.then(|| {
-            (
-                both!("`{left}` is a text where it was an error", "出错时 `{left}` 是文字"),
-                both!("in quotes: `{left} == '{right}'`", "加上引号：`{left} == '{right}'`"),
-            )
+        copes.then(|| Finding {
+            message: both!("`{left}` is a text where it was an error", "出错时 `{left}` 是文字"),
+            help: both!("in quotes: `{left} == '{right}'`", "加上引号：`{left} == '{right}'`"),
         })
     };
-    let found = sql::row_doubt(source, scenario)
+    let found = sql::row_lint(source, scenario)
         .or_else(|| parts.iter().find_map(number))
-        .or_else(|| doubt(source, answer))
-        .or_else(|| field_doubt(source, answer, columns))
+        .or_else(|| lint(source, answer))
+        .or_else(|| field_lint(source, answer, columns))
         .or_else(|| {
             items::beyond(source, |name| match scenario.reply(name) {
                 Some((program, label)) => program.items_of(label),
@@ -406,23 +394,23 @@ fn check_comparison(
             })
         })
         .or_else(|| {
-            items::length_doubt(source, |name| {
+            items::length_lint(source, |name| {
                 let (program, label) = scenario.reply(name)?;
                 program.length_of(label)
             })
         })
         .or_else(|| items::messages_beyond(source, scenario))
-        .or_else(|| increments::doubt(source, scenario))
+        .or_else(|| increments::lint(source, scenario))
         .or_else(|| of_value(source, scenario.lab()))
-        .or_else(|| types::doubt(source, scenario))
+        .or_else(|| types::lint(source, scenario))
         .or_else(|| {
             let statement =
                 |name: &str| scenario.reply(name).and_then(|(program, label)| program.statement_of(label));
-            replies::reply_doubt(source, statement, scenario)
-                .or_else(|| replies::count_doubt(source, statement, scenario))
+            replies::reply_lint(source, statement, scenario)
+                .or_else(|| replies::count_lint(source, statement, scenario))
         })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
-        .or_else(|| event_doubt(source, scenario.lab()))
+        .or_else(|| event_lint(source, scenario.lab()))
         .or_else(|| of_message(source, scenario, |name| answer(name).is_some_and(Answer::is_notification)))
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
         .or_else(|| {
@@ -433,10 +421,10 @@ fn check_comparison(
                 of_answer(left, answer(left)?, equal, &Literal::Number(number), right)
             })
         })
-        .or_else(|| count_doubt(source, |name| is_count(scenario, name)))
+        .or_else(|| count_lint(source, |name| is_count(scenario, name)))
         .or_else(|| there::of_shard(source, scenario))
         .or_else(|| there::of_expiry(source, scenario))
-        .or_else(|| kind_doubt(source, |name| kind_in(scenario, name, answer(name))))
+        .or_else(|| kind_lint(source, |name| kind_in(scenario, name, answer(name))))
         .or_else(|| {
             // An item of all replies, if there is one, is a reply.
             let numbers = |name: &str| {
@@ -448,9 +436,9 @@ fn check_comparison(
             };
             let subjects =
                 |name: &str| scenario.reply(name).and_then(|(program, label)| subjects_of(program, label));
-            number_doubt(source, numbers)
-                .or_else(|| subject_doubt(source, subjects))
+            number_lint(source, numbers)
+                .or_else(|| subject_lint(source, subjects))
                 .filter(|_| scenario.loaded.lesson.kata.is_none())
         });
-    Mistake::if_doubted(at, found)
+    Mistake::if_found(at, found)
 }

@@ -8,10 +8,10 @@ use super::{
         },
         PlannedVerb, Scenario,
     },
-    Doubt,
     answer::Answer,
 };
 use crate::{
+    lesson::error::{Finding, finding},
     log::{Product, stands_for},
     text::both,
 };
@@ -46,28 +46,24 @@ pub(crate) fn length(verb: &PlannedVerb) -> Option<usize> {
     }
 }
 
-/// The doubt about the length of a reply that always has as many items. `length` gives it for a name.
-pub(crate) fn length_doubt(source: &str, length: impl Fn(&str) -> Option<usize>) -> Option<Doubt> {
+/// The finding about the length of a reply that always has as many items. `length` gives it for a name.
+pub(crate) fn length_lint(source: &str, length: impl Fn(&str) -> Option<usize>) -> Option<Finding> {
     joined(source).into_iter().find_map(|part| {
         let (left, _, right) = split_comparison(part)?;
         let name = left.strip_suffix("|length")?;
         right.parse::<usize>().ok()?;
         let count = length(name)?;
-        Some((
-            both!(
-                "`{name}` always has {count} items, whatever is found: `{part}` has the same result in every run",
-                "无论找到什么，`{name}` 总有 {count} 项：`{part}` 的结果永远一样"
-            ),
-            both!(
-                "ask for one of them, such as `{name}[0]`, or count the messages in it: `{name}[1]|length`",
-                "请取其中一项，例如 `{name}[0]`；要数里面的消息请写 `{name}[1]|length`"
-            ),
+        Some(finding!(
+            "`{name}` always has {count} items, whatever is found: `{part}` has the same result in every run",
+            "无论找到什么，`{name}` 总有 {count} 项：`{part}` 的结果永远一样",
+            "ask for one of them, such as `{name}[0]`, or count the messages in it: `{name}[1]|length`",
+            "请取其中一项，例如 `{name}[0]`；要数里面的消息请写 `{name}[1]|length`"
         ))
     })
 }
 
-/// The doubt about a message of a stream beyond those that are ever added: `value('jobs').stream[2]`.
-pub(super) fn messages_beyond(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a message of a stream beyond those that are ever added: `value('jobs').stream[2]`.
+pub(super) fn messages_beyond(source: &str, scenario: &Scenario) -> Option<Finding> {
     let at = source.find(").stream[")?;
     let index: usize = source[at + ").stream[".len()..].split_once(']')?.0.trim().parse().ok()?;
     let call = &source[source[..at].rfind("value(")?..at];
@@ -89,12 +85,11 @@ pub(super) fn messages_beyond(source: &str, scenario: &Scenario) -> Option<Doubt
     }
     (index >= adds && adds > 0).then(|| {
         let (name, last) = (format!("value('{key}').stream"), adds - 1);
-        (
-            both!(
-                "`{name}` has {adds} messages at most, and the first is `{name}[0]`",
-                "`{name}` 最多有 {adds} 条消息，第一条是 `{name}[0]`"
-            ),
-            both!("the last is `{name}[{last}]`", "最后一条是 `{name}[{last}]`"),
+        finding!(
+            "`{name}` has {adds} messages at most, and the first is `{name}[0]`",
+            "`{name}` 最多有 {adds} 条消息，第一条是 `{name}[0]`",
+            "the last is `{name}[{last}]`",
+            "最后一条是 `{name}[{last}]`"
         )
     })
 }
@@ -154,9 +149,9 @@ fn in_table(text: &str) -> Option<usize> {
     None
 }
 
-/// Doubts an index beyond the end of a list: `look[2]`. `items` returns the most items of a name such as `look` or
+/// Reports an index beyond the end of a list: `look[2]`. `items` returns the most items of a name such as `look` or
 /// `replies('A.vote')`.
-pub(crate) fn beyond(source: &str, items: impl Fn(&str) -> Option<usize>) -> Option<Doubt> {
+pub(crate) fn beyond(source: &str, items: impl Fn(&str) -> Option<usize>) -> Option<Finding> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     source.match_indices('[').find_map(|(at, _)| {
         let (index, _) = source[at + 1..].split_once(']')?;
@@ -179,7 +174,7 @@ pub(crate) fn beyond(source: &str, items: impl Fn(&str) -> Option<usize>) -> Opt
                 "只能问有没有：`{name}|length == 0`"
             ),
         };
-        Some((message, help))
+        Some(Finding { message, help })
     })
 }
 

@@ -7,7 +7,7 @@ use super::{
     super::{
         super::{
             LabKind,
-            error::{ALIKE, did_you_mean, nearest},
+            error::{ALIKE, Finding, did_you_mean, finding, nearest},
             expr::{
                 Mentions, Template,
                 mentions::{attribute_of, joined, split_comparison},
@@ -15,7 +15,6 @@ use super::{
         },
         PlannedVerb, Scenario,
     },
-    Doubt,
     attributes::EVENTS,
     comparison::{Literal, literal, never_or_always, of_less, of_number, unquoted},
     items::is_word,
@@ -26,8 +25,8 @@ use crate::{
     text::both,
 };
 
-/// The doubt about a field of a key's value that does not exist: znodes and etcd keys hold a text.
-pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
+/// The finding about a field of a key's value that does not exist: znodes and etcd keys hold a text.
+pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Finding> {
     let of_redis = lab.has(Product::Redis);
     let kinds = ["hash", "list", "set", "sorted_set", "stream", "other"];
     // Rows have columns, and a row's name has a slash.
@@ -51,29 +50,30 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
         } else {
             both!("it is a text: `value('{key}') == 'A'`", "它是文字：`value('{key}') == 'A'`")
         };
-        return Some((message, help));
+        return Some(Finding { message, help });
     }
     None
 }
 
-/// The doubt about an owner that no client is.
-pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about an owner that no client is.
+pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     let asks = left.starts_with("owner(") && left.ends_with(')') && left.matches('(').count() == 1;
     let is_actor = |name: &str| scenario.actor_named(name).is_some();
     if asks && is_actor(right) {
-        return Some((
-            both!("`{right}` without quotes is all that is known of it", "没有引号的 `{right}` 不是名字"),
-            both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
+        return Some(finding!(
+            "`{right}` without quotes is all that is known of it",
+            "没有引号的 `{right}` 不是名字",
+            "write `{left} {operator} '{right}'`",
+            "请写 `{left} {operator} '{right}'`"
         ));
     }
     if asks && matches!(literal(right), Some(Literal::Flag | Literal::Number(_))) {
-        return Some((
-            both!("`{left}` is a name or `none`, never {right}", "`{left}` 是名字或 `none`，不会是 {right}"),
-            both!(
-                "write `{left} is not none`, or `{left} == 'A'`",
-                "请写 `{left} is not none`，或者 `{left} == 'A'`"
-            ),
+        return Some(finding!(
+            "`{left}` is a name or `none`, never {right}",
+            "`{left}` 是名字或 `none`，不会是 {right}",
+            "write `{left} is not none`, or `{left} == 'A'`",
+            "请写 `{left} is not none`，或者 `{left} == 'A'`"
         ));
     }
     let Literal::Text(name) = literal(right)? else { return None };
@@ -83,42 +83,41 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
     if asks
         && operator == "=="
         && is_actor(name)
-        && let Some(doubt) = never_owned(left, name, scenario)
+        && let Some(lint) = never_owned(left, name, scenario)
     {
-        return Some(doubt);
+        return Some(lint);
     }
     (asks && !scenario.is_attached() && !is_actor(name)).then(|| {
         let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
         let known = known.join(", ");
-        (
-            both!("nobody is called {right}", "没有谁叫 {right}"),
-            both!("known here: {known}", "这里有：{known}"),
-        )
+        Finding {
+            message: both!("nobody is called {right}", "没有谁叫 {right}"),
+            help: both!("known here: {known}", "这里有：{known}"),
+        }
     })
 }
 
-/// The doubt about `none` in quotes.
-fn nobody(left: &str) -> Doubt {
-    (
-        both!("`{left}` is never the text 'none'", "`{left}` 不会是文字 'none'"),
-        both!("without quotes: `{left} is none`", "不加引号：`{left} is none`"),
-    )
+/// The finding about `none` in quotes.
+fn nobody(left: &str) -> Finding {
+    Finding {
+        message: both!("`{left}` is never the text 'none'", "`{left}` 不会是文字 'none'"),
+        help: both!("without quotes: `{left} is none`", "不加引号：`{left} is none`"),
+    }
 }
 
-/// The doubt about a role that servers of this product never have.
-pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
+/// The finding about a role that servers of this product never have.
+pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Finding> {
     let (left, _, right) = split_comparison(source)?;
     let mentions = Mentions::of(left);
     let server = mentions.calls_of("role").next()?.arguments.first()?.as_deref()?;
     let Some(Literal::Text(word)) = literal(right) else { return None };
     let part = lab.part_of(lab.server_named(server)?);
     if !part.is_replicated() {
-        return Some((
-            both!("`{server}` is on its own and has no role", "`{server}` 是独立的服务器，没有角色"),
-            both!(
-                "leave it out; roles are those of `sentinel`, `cluster`, `ensemble` and `etcd-cluster`",
-                "请去掉它；只有 `sentinel`、`cluster`、`ensemble` 和 `etcd-cluster` 里的服务器有角色"
-            ),
+        return Some(finding!(
+            "`{server}` is on its own and has no role",
+            "`{server}` 是独立的服务器，没有角色",
+            "leave it out; roles are those of `sentinel`, `cluster`, `ensemble` and `etcd-cluster`",
+            "请去掉它；只有 `sentinel`、`cluster`、`ensemble` 和 `etcd-cluster` 里的服务器有角色"
         ));
     }
     let known: &[&str] = match lab.part_of(lab.server_named(server)?).product() {
@@ -131,15 +130,15 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
     }
     (is_plain && !known.contains(&word)).then(|| {
         let known = known.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
-        (
-            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
-            both!("it is one of {known}", "它是其中之一：{known}"),
-        )
+        Finding {
+            message: both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            help: both!("it is one of {known}", "它是其中之一：{known}"),
+        }
     })
 }
 
-/// The doubt about a counter, which begins at 0 and only grows, that is compared with an impossible value.
-pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a counter, which begins at 0 and only grows, that is compared with an impossible value.
+pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Finding> {
     let (left, operator, right) = split_comparison(source)?;
     if !scenario.counters.contains(left) {
         return None;
@@ -151,39 +150,45 @@ pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
         Some(Literal::Text(_)) => Some(of_number(left, "==", &Literal::Flag, right)),
         Some(Literal::Number(number)) if never_or_always(operator, number) => Some(of_less(left)),
         None if matches!(operator, "==" | "!=") && right.contains('.') && right.parse::<f64>().is_ok() => {
-            Some((
-                both!("`{left}` is a whole number, and never {right}", "`{left}` 是整数，不会是 {right}"),
-                both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+            Some(finding!(
+                "`{left}` is a whole number, and never {right}",
+                "`{left}` 是整数，不会是 {right}",
+                "such as `{left} == 1`",
+                "例如 `{left} == 1`"
             ))
         }
         _ => None,
     }
 }
 
-/// The doubt about a client's name without quotes, which is an object with everything known of the client, and no text.
-pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Doubt> {
+/// The finding about a client's name without quotes, which is an object with everything known of the client, and no text.
+pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Finding> {
     let is_actor = |name: &str| scenario.actor_named(name).is_some();
     if let Some((left, operator, right)) = split_comparison(source)
         && is_actor(right)
     {
-        return Some((
-            both!("`{right}` without quotes is all that is known of it", "没有引号的 `{right}` 不是名字"),
-            both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
+        return Some(finding!(
+            "`{right}` without quotes is all that is known of it",
+            "没有引号的 `{right}` 不是名字",
+            "write `{left} {operator} '{right}'`",
+            "请写 `{left} {operator} '{right}'`"
         ));
     }
     let (name, rest) = source.split_once(' ')?;
     let compares = ["is", "==", "!=", "<", ">", "in"].iter().any(|word| rest.starts_with(word));
-    (is_actor(name) && compares).then(|| {
-        (
-            both!("`{name}` is a client, and no reply", "`{name}` 是客户端，不是回复"),
-            both!("name one of its moves: `{name}.acquire`", "请写它的某个操作：`{name}.acquire`"),
-        )
+    (is_actor(name) && compares).then(|| Finding {
+        message: both!("`{name}` is a client, and no reply", "`{name}` 是客户端，不是回复"),
+        help: both!("name one of its moves: `{name}.acquire`", "请写它的某个操作：`{name}.acquire`"),
     })
 }
 
-/// The doubt about a message that no command publishes, in a lab whose servers are all Redis. `is_take` tells whether a
+/// The finding about a message that no command publishes, in a lab whose servers are all Redis. `is_take` tells whether a
 /// name is that of a `take`.
-pub(super) fn of_message(source: &str, scenario: &Scenario, is_take: impl Fn(&str) -> bool) -> Option<Doubt> {
+pub(super) fn of_message(
+    source: &str,
+    scenario: &Scenario,
+    is_take: impl Fn(&str) -> bool,
+) -> Option<Finding> {
     let (left, right, text) = joined(source).into_iter().find_map(|part| {
         let (left, "==", right) = split_comparison(part)? else { return None };
         let Literal::Text(text) = literal(right)? else { return None };
@@ -194,18 +199,17 @@ pub(super) fn of_message(source: &str, scenario: &Scenario, is_take: impl Fn(&st
         return None;
     }
     let known = published.iter().map(|message| message.replace(ANY, "…")).collect::<Vec<_>>().join("', '");
-    Some((
-        both!(
-            "`{left}` is never {right}: no command publishes that",
-            "`{left}` 不会是 {right}：没有命令发布过它"
-        ),
-        both!("published here: '{known}'", "这里发布的有：'{known}'"),
+    Some(finding!(
+        "`{left}` is never {right}: no command publishes that",
+        "`{left}` 不会是 {right}：没有命令发布过它",
+        "published here: '{known}'",
+        "这里发布的有：'{known}'"
     ))
 }
 
 /// The messages that programs publish; `None` if others may come.
 fn published(scenario: &Scenario) -> Option<BTreeSet<String>> {
-    let only_redis = scenario.lab().parts().iter().all(|part| part.product() == Product::Redis);
+    let only_redis = scenario.lab().is_only(Product::Redis);
     // With `CONFIG SET` the server may publish what happens to keys.
     let configures = scenario.sends(|name| name == "CONFIG")
         || scenario
@@ -231,18 +235,18 @@ fn published(scenario: &Scenario) -> Option<BTreeSet<String>> {
     Some(published)
 }
 
-/// The doubt about an event that ZooKeeper never sends, in a lab whose servers are all ZooKeeper.
-pub(super) fn of_event(source: &str, lab: LabKind) -> Option<Doubt> {
+/// The finding about an event that ZooKeeper never sends, in a lab whose servers are all ZooKeeper.
+pub(super) fn of_event(source: &str, lab: LabKind) -> Option<Finding> {
     let (left, _, right) = split_comparison(source)?;
-    let only_zookeeper = lab.parts().iter().all(|part| part.product() == Product::Zookeeper);
+    let only_zookeeper = lab.is_only(Product::Zookeeper);
     let Literal::Text(word) = literal(right)? else { return None };
     let asks =
         left.rsplit_once('.').is_some_and(|(_, field)| field == "what") && !left.contains([' ', '|', '(']);
     (asks && only_zookeeper && !EVENTS.contains(&word)).then(|| {
         let known = EVENTS.join(", ");
-        (
-            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
-            both!("ZooKeeper tells {known}", "ZooKeeper 的通知有 {known}"),
-        )
+        Finding {
+            message: both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            help: both!("ZooKeeper tells {known}", "ZooKeeper 的通知有 {known}"),
+        }
     })
 }
