@@ -181,7 +181,7 @@ impl Facts {
     /// have finished their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
         let author = match (self.key(key, None), self.entry(key)) {
-            (Some(held), _) => text(held).and_then(|value| self.key_history.author(key, value)),
+            (Some(held), _) => self.owner(key, text(held)),
             (None, Some(_)) => self.key_history.setter_of(key),
             (None, None) => None,
         };
@@ -190,15 +190,21 @@ impl Facts {
         threads.all(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
     }
 
+    /// The actor that set a key of Redis to the text that it holds, or else the last that put something into it; and the
+    /// event of its command.
+    fn owner(&self, key: &str, text: Option<&str>) -> Option<(ActorId, usize)> {
+        let author = text.and_then(|value| self.key_history.author(key, value));
+        author.or_else(|| self.key_history.setter_of(key))
+    }
+
     /// The event in which a key, as last seen on any server, was set, and the event that ended its setter.
     pub(crate) fn orphaned_since(&self, key: &str) -> Vec<usize> {
-        let value = self.world.servers.iter().find_map(|server| match &server.observed {
-            Some(Observed::Redis(keyspace)) => keyspace.keys.get(key).and_then(text),
+        let held = self.world.servers.iter().find_map(|server| match &server.observed {
+            Some(Observed::Redis(keyspace)) => keyspace.keys.get(key),
             _ => None,
         });
-        let held = || self.entry(key).and_then(|_| self.key_history.setter_of(key));
-        let author = value.and_then(|value| self.key_history.author(key, value)).or_else(held);
-        let Some((author, sent)) = author else {
+        let entry = || self.entry(key).and_then(|_| self.key_history.setter_of(key));
+        let Some((author, sent)) = held.map_or_else(entry, |held| self.owner(key, text(held))) else {
             return Vec::new();
         };
         let client = self.world.actor(author).map(|actor| actor.who.client.as_str());

@@ -103,7 +103,7 @@ impl KeyHistory {
             herd.forget_earlier_than(&effect);
         }
         match effect.access {
-            Access::Set => {
+            Access::Set | Access::Changed if effect.access == Access::Set || effect.puts => {
                 let mut attempts = self.effects.attempts().iter().rev();
                 let asked = attempts.find(|asked| asked.sent == effect.command_sent);
                 let lease = asked.and_then(|asked| asked.lease_ms);
@@ -118,7 +118,7 @@ impl KeyHistory {
                     self.remember_suspect(effect);
                 }
             }
-            Access::Read | Access::Changed => {}
+            Access::Read | Access::Set | Access::Changed => {}
         }
     }
 
@@ -185,7 +185,7 @@ impl KeyHistory {
             .map(|known| (known.actor, known.sent))
     }
 
-    /// The actor that last set an entry of a product other than Redis, and the event of its command.
+    /// The actor that last set an entry, or put something into a key of Redis, and the event of its command.
     pub(crate) fn setter_of(&self, name: &str) -> Option<(ActorId, usize)> {
         let effect = &self.settings.get(name)?.last()?.effect;
         Some((effect.actor, effect.sent))

@@ -282,3 +282,51 @@ proptest! {
 fn share(of: usize, part: f64) -> usize {
     (of as f64 * part) as usize
 }
+
+/// Whatever kind a key is of, it belongs to the client that put something into it: on servers, and in every order.
+#[test]
+fn keys_of_all_kinds_belong_to_whoever_put_something_into_them() {
+    let place = Place::new();
+    for (n, command) in [
+        "SET k A",
+        "MSET k A",
+        "APPEND k A",
+        "SETRANGE k 0 A",
+        "INCR k",
+        "INCRBY k 2",
+        "SETBIT k 7 1",
+        "PFADD k A",
+        "HSET k owner A",
+        "HSETNX k owner A",
+        "HINCRBY k A 1",
+        "RPUSH k A",
+        "SADD k A",
+        "ZADD k 1 A",
+        "XADD k 1-1 a 1",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let lesson = format!(
+            "format: 2\nid: kinds-{n}\ntrack: redis\ntitle: {{ en: Kinds, zh: 类型 }}\n\
+             summary: {{ en: All kinds., zh: 各种类型。 }}\nintro: {{ en: One key., zh: 一个键。 }}\nminutes: 1\n\
+             lab: redis\nclients: {{ A: {{ runs: owner }}, B: {{ runs: other }} }}\nprograms:\n  owner:\n    \
+             - put: {{ redis: {command} }}\n    - ask: {{ redis: EXISTS k }}\n  other:\n    \
+             - extend: {{ redis: PEXPIRE k 10000 }}\n    - delete: {{ redis: DEL k }}\n\
+             story: [ {{ move: A.put }}, {{ crash: A }}, {{ move: B.extend }}, {{ move: B.delete }} ]\n\
+             invariants:\n  - {{ never: orphaned('k'), says: {{ en: It is nobody's., zh: 它没有主人。 }} }}\n  \
+             - {{ never: deleted_by_another('k') > 0, says: {{ en: Another deleted it., zh: 被别人删掉。 }} }}\n\
+             variants:\n  only:\n    title: {{ en: Only, zh: 唯一 }}\n    expect: shown\n    \
+             lesson: {{ en: It is so., zh: 就是这样。 }}\n    \
+             claims: [ deleted_by_another('k') == 1, renewed_by_another('k') == 1 ]\n"
+        );
+        std::fs::write(place.path().join("kinds.yaml"), lesson).expect("a lesson");
+        let run = place.run(&["run", "kinds.yaml"]);
+        assert_eq!(run.code, Some(0), "{command}: {}{}", run.out, run.err);
+        let explored = place.run(&["explore", "kinds.yaml", "--fault", "crash:A", "--json"]);
+        for broken in ["orphaned('k')", "deleted_by_another('k') > 0"] {
+            assert!(explored.out.contains(broken), "{command}: {}{}", explored.out, explored.err);
+        }
+    }
+    place.assert_nothing_left();
+}

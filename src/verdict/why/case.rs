@@ -331,6 +331,7 @@ impl Executed<'_> {
             server: self.server.to_owned(),
             key: key.to_owned(),
             access,
+            puts: false,
             number: None,
         }
     }

@@ -44,6 +44,7 @@ pub(crate) fn effects(events: &[Event]) -> Vec<Effect> {
                             server: server.to_owned(),
                             key: row.to_owned(),
                             access,
+                            puts: false,
                             number: None,
                         };
                         match open.get_mut(actor).filter(|_| access != Access::Read) {

@@ -28,6 +28,8 @@ pub(crate) enum ReplyKind {
 pub(crate) struct PossibleEffect {
     pub key: String,
     pub access: Access,
+    /// Whether it puts something into a key of Redis that is no plain string: then the key is its client's.
+    pub puts: bool,
     /// The value that the key is set to.
     pub value: Option<String>,
     pub lease_ms: Option<i64>,
@@ -52,6 +54,7 @@ impl PossibleEffect {
         Self {
             key: key.to_owned(),
             access,
+            puts: false,
             value: None,
             lease_ms: None,
             named_by_reply: false,
@@ -132,6 +135,9 @@ fn redis(name: &str, args: &[String]) -> Vec<PossibleEffect> {
         return vec![PossibleEffect::new(first, Access::Deleted), PossibleEffect::new(new, Access::Set)];
     }
     match name {
+        "COPY" => {
+            return args.get(1).map(|copy| PossibleEffect::new(copy, Access::Set)).into_iter().collect();
+        }
         "MGET" => return args.iter().map(|key| PossibleEffect::new(key, Access::Read)).collect(),
         "MSET" => {
             let acts = args.chunks_exact(2).map(|pair| PossibleEffect {
@@ -154,6 +160,7 @@ fn redis(name: &str, args: &[String]) -> Vec<PossibleEffect> {
         Some(access) => access,
     };
     let mut act = PossibleEffect::new(first, access);
+    act.puts = puts(name);
     match name {
         "SET" | "SETNX" => {
             (act.value, act.lease_ms) = (args.get(1).cloned(), lease(args));
@@ -262,13 +269,39 @@ fn access_of(name: &str) -> Option<Access> {
         | "HMGET" | "HVALS" | "LINDEX" | "LLEN" | "LPOS" | "LRANGE" | "SCARD" | "SISMEMBER" | "SMEMBERS"
         | "ZCARD" | "ZCOUNT" | "ZRANGE" | "ZRANGEBYSCORE" | "ZRANK" | "ZSCORE" => Access::Read,
         "SET" | "SETNX" | "SETEX" | "PSETEX" | "GETSET" | "HSETNX" => Access::Set,
-        "APPEND" | "DECR" | "DECRBY" | "HDEL" | "HINCRBY" | "HSET" | "INCR" | "INCRBY" | "LPOP" | "LPUSH"
-        | "LREM" | "RPOP" | "RPUSH" | "SADD" | "SREM" | "ZADD" | "ZINCRBY" | "ZREM" | "ZREMRANGEBYRANK"
-        | "ZREMRANGEBYSCORE" => Access::Changed,
+        _ if puts(name) => Access::Changed,
+        "HDEL" | "LPOP" | "LREM" | "RPOP" | "SREM" | "ZREM" | "ZREMRANGEBYRANK" | "ZREMRANGEBYSCORE" => {
+            Access::Changed
+        }
         "EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT" | "PERSIST" | "GETEX" => Access::Expiry,
         "DEL" | "UNLINK" | "GETDEL" => Access::Deleted,
         _ => return None,
     })
+}
+
+/// Whether a command puts something into its key, and creates it if need be.
+fn puts(name: &str) -> bool {
+    matches!(
+        name,
+        "APPEND"
+            | "DECR"
+            | "DECRBY"
+            | "HINCRBY"
+            | "HMSET"
+            | "HSET"
+            | "INCR"
+            | "INCRBY"
+            | "INCRBYFLOAT"
+            | "LPUSH"
+            | "PFADD"
+            | "RPUSH"
+            | "SADD"
+            | "SETBIT"
+            | "SETRANGE"
+            | "XADD"
+            | "ZADD"
+            | "ZINCRBY"
+    )
 }
 
 /// What a script's calls may do to its keys, each once.
@@ -281,8 +314,10 @@ fn script(calls: &[(String, ScriptKey)], keys: &[String]) -> Vec<PossibleEffect>
             ScriptKey::Derived => None,
         };
         let (Some(key), Some(access)) = (key, access_of(name)) else { continue };
-        if !acts.iter().any(|act| act.key == *key && act.access == access) {
-            acts.push(PossibleEffect::new(key, access));
+        if let Some(known) = acts.iter_mut().find(|act| act.key == *key && act.access == access) {
+            known.puts |= puts(name);
+        } else {
+            acts.push(PossibleEffect { puts: puts(name), ..PossibleEffect::new(key, access) });
         }
     }
     acts

@@ -33,6 +33,8 @@ pub struct Effect {
     /// The key, or the znode's path.
     pub key: String,
     pub access: Access,
+    /// Whether it put something into a key of Redis that is no plain string.
+    pub puts: bool,
     /// The number in the reply: the new value of a counter, or a number that was read.
     pub number: Option<i64>,
 }
@@ -198,6 +200,7 @@ impl Effects {
                 server: flight.server.clone(),
                 key,
                 access: act.access,
+                puts: act.puts,
                 number: number(reply),
             });
         }
