@@ -364,6 +364,11 @@ pub const EXISTS_ALREADY: Words = Words::new(
     "{} exists already; give another name or `--lessons DIR`",
     "{} 已经存在；请换个名字，或用 `--lessons DIR` 指定目录",
 );
+/// Of an exercise, in a directory that the learner may have named.
+pub const KATA_NOT_WRITTEN: Words = Words::new(
+    "{} was not written: {}; name a directory that you may write to: `lockstep kata start DIR`",
+    "无法写入 {}：{}；请指定一个可写的目录：`lockstep kata start 目录`",
+);
 pub const NOT_WRITTEN: Words = Words::new(
     "{} was not written: {}; give another name or `--lessons DIR`",
     "无法写入 {}：{}；请换个名字，或用 `--lessons DIR` 指定目录",
