@@ -174,7 +174,10 @@ impl Output {
     /// A file in the same directory, with the permissions of the user's own new files: the umask restricts
     /// them.
     fn temporary(&self) -> io::Result<NamedTempFile> {
-        tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(self.folder())
+        tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(self.folder())
+            .map_err(unnamed)
     }
 
     /// Checks whether the file can be written, without writing it.
@@ -200,6 +203,15 @@ impl Output {
         drop(out);
         file.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
+    }
+}
+
+/// An error without the name of a temporary file, which means nothing to the user: callers name the file that was to be
+/// written.
+fn unnamed(error: io::Error) -> io::Error {
+    match error.to_string().rsplit_once(" at path ") {
+        Some((why, _)) => io::Error::new(error.kind(), why.to_owned()),
+        None => error,
     }
 }
 

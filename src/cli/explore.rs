@@ -157,6 +157,9 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             } else {
                 let stopped = stop.load(Ordering::Acquire);
                 print::line(&summary(scenario, &found, stopped, global.lang()))?;
+                if bounds.never.is_none() && scenario.invariants.is_empty() {
+                    print::line(&format!("    {}", words::FORBIDS_NOTHING.get(global.lang())))?;
+                }
             }
             if args.expect_none && unknown && !global.json {
                 let counts = [found.cut.to_string(), bounds.moves.to_string()];
@@ -181,10 +184,7 @@ fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
         Failure::usage(Text::from_fn(|lang| format!("{}: --never: {}", place(), why.get(lang))))
     })?;
     if args.expect_none && never.is_none() && scenario.invariants.is_empty() {
-        return Err(Failure::usage(format!(
-            "{}: nothing is said never to be so, so no order could violate it; say what with --never",
-            place()
-        )));
+        return Err(Failure::usage(words::FORBIDS_NOTHING_TO_EXPECT.text(&[&place()])));
     }
     Ok(Bounds {
         moves: args.moves.unwrap_or(MOVES),
@@ -362,7 +362,12 @@ fn summary(scenario: &Scenario, found: &Explored, stopped: bool, lang: Lang) -> 
         let orders = counted(*orders);
         let says = wording.invariants.iter().find(|known| known.name == *invariant);
         let says = says.map_or("", |known| known.says.get(lang)).trim_end_matches(['.', '。']);
-        lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders, says, invariant])));
+        // Of an invariant without a sentence of its author's, the expression says all.
+        lines.push(if says.is_empty() || says.contains(&format!("`{invariant}`")) {
+            format!("    {}", words::BROKEN_UNNAMED.with(lang, &[&orders, invariant]))
+        } else {
+            format!("    {}", words::BROKEN.with(lang, &[&orders, says, invariant]))
+        });
         let Some((known, shortest)) = found.confirmed(invariant) else {
             lines.push(format!("{indent}{}", words::NOT_CONFIRMED_YET.get(lang)));
             continue;

@@ -28,7 +28,7 @@ use crate::{
         explore_claim,
         session::{self, RunError, RunReport},
     },
-    text::Lang,
+    text::{Lang, both},
     ui::theme::text,
     verdict::{self, Outcome, Verdict, evidence},
 };
@@ -115,7 +115,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             })
             .buffered(FINISHED_AHEAD + jobs);
         let several = scenarios.len() > 1 || times > 1;
-        let (mut held, mut failed, mut serves, mut reported) = (0, None, false, HashSet::new());
+        let (mut held, mut failed, mut serves, mut reported) = (0, None::<u8>, false, HashSet::new());
         while let Some((scenario, file, n, report)) = reports.next().await {
             let report = match report {
                 Ok(report) => {
@@ -125,11 +125,14 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 // A story that could not continue says nothing about the others, nor does one server that
                 // failed among many.
                 Err(failure) if several && (failure.code == USAGE || serves && failure.code == SERVER) => {
+                    if global.json {
+                        print::json(&failed_line(scenario, &failure, args, n))?;
+                    }
+                    failed = Some(failure.code);
                     // What all variants lack is reported once.
                     if reported.insert(failure.message.clone()) {
                         print::complain(failure.message.get(lang));
                     }
-                    failed = Some(failure);
                     None
                 }
                 Err(failure) => return Err(failure),
@@ -171,7 +174,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 _ => print_summary((as_promised, ran), &unexpected, lang)?,
             }
         }
-        failed.map_or(Ok(if as_promised == ran { OK } else { NOT_SHOWN }), Err)
+        Ok(failed.unwrap_or(if as_promised == ran { OK } else { NOT_SHOWN }))
     })
 }
 
@@ -233,14 +236,28 @@ async fn report(
         let began = Instant::now();
         return Ok(RunReport::of(scenario, carried::open(scenario)?.log, began));
     }
+    let named = |error| in_variant(scenario, error);
     unless_interrupted(Box::pin(async {
-        let mut report = session::run_story(scenario, options, global.seed).await?;
+        let mut report = session::run_story(scenario, options, global.seed).await.map_err(named)?;
         if proves {
-            explore_claim::prove(scenario, options, &mut report).await?;
+            explore_claim::prove(scenario, options, &mut report).await.map_err(named)?;
         }
         Ok(report)
     }))
     .await
+}
+
+/// A mistake of the lesson with the name of the variant: several may share the line that it points at.
+fn in_variant(scenario: &Scenario, error: RunError) -> RunError {
+    match error {
+        RunError::Lesson(mut mistake) if scenario.loaded.lesson.variants.len() > 1 => {
+            let (variant, message) = (&scenario.variant, mistake.message);
+            mistake.message =
+                both!("in the variant `{variant}`, {message}", "变体 `{variant}`：{message}", message);
+            RunError::Lesson(mistake)
+        }
+        other => other,
+    }
 }
 
 pub(crate) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
@@ -306,6 +323,19 @@ fn json_line(scenario: &Scenario, report: &RunReport, args: &RunArgs, repetition
     }
     if args.events {
         line["events"] = serde_json::to_value(report.log.events()).unwrap_or_default();
+    }
+    line
+}
+
+/// What is said in JSON of one of several runs that could not be finished.
+fn failed_line(scenario: &Scenario, failure: &Failure, args: &RunArgs, repetition: u32) -> Value {
+    let mut line = json!({
+        "lesson": scenario.loaded.lesson.id,
+        "variant": scenario.variant,
+        "error": failure.message.en,
+    });
+    if args.repeat.is_some() {
+        line["repetition"] = repetition.into();
     }
     line
 }

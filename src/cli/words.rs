@@ -194,6 +194,19 @@ pub const FULL: Words = Words::new(
 );
 pub const FIRST: Words = Words::new("the first of them: {}", "其中第一种：{}");
 pub const BROKEN: Words = Words::new("{} broke this: {} ({})", "{} 种：{}（{}）");
+/// For an invariant that has no sentence. Values: how many orders, the expression.
+pub const BROKEN_UNNAMED: Words = Words::new("{} broke this: {}", "{} 种：{}");
+pub const FORBIDS_NOTHING: Words = Words::new(
+    "This is no proof: nothing is forbidden here, so no order could go wrong. Say what must never happen: with `invariants:` \
+     in the lesson, or with `--never 'sold > stock'`",
+    "这不算证明：课程没有规定什么绝不能发生，所以怎么执行都不算出错。请在课程里写 `invariants:`，或者加上 `--never 'sold > stock'`",
+);
+/// Value: the lesson and its variant.
+pub const FORBIDS_NOTHING_TO_EXPECT: Words = Words::new(
+    "{}: --expect-none has nothing to check, because the lesson does not say what must never happen. Say it: with \
+     `invariants:` in the lesson, or with `--never 'sold > stock'`",
+    "{}：--expect-none 没有东西可查，因为课程没有规定什么绝不能发生。请在课程里写 `invariants:`，或者加上 `--never 'sold > stock'`",
+);
 pub const STARTS: Words = Words::new("starting servers", "正在启动服务器");
 /// A search in progress. Values: tried, pruned, rate, time left, violations.
 pub const EXPLORING: Words = Words::new(
@@ -350,6 +363,11 @@ pub const BAD_NAME: Words = Words::new(
 pub const EXISTS_ALREADY: Words = Words::new(
     "{} exists already; give another name or `--lessons DIR`",
     "{} 已经存在；请换个名字，或用 `--lessons DIR` 指定目录",
+);
+/// Of an exercise, in a directory that the learner may have named.
+pub const KATA_NOT_WRITTEN: Words = Words::new(
+    "{} was not written: {}; name a directory that you may write to: `lockstep kata start DIR`",
+    "无法写入 {}：{}；请指定一个可写的目录：`lockstep kata start 目录`",
 );
 pub const NOT_WRITTEN: Words = Words::new(
     "{} was not written: {}; give another name or `--lessons DIR`",

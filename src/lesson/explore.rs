@@ -6,7 +6,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{duration::check_unit, error::marked, parse_signed_millis};
+use super::{
+    duration::check_unit,
+    error::{ALIKE, marked, nearest},
+    parse_signed_millis,
+};
 use crate::text::both;
 
 /// What exploring every order of moves must find. `lockstep run` checks it.
@@ -208,6 +212,20 @@ impl TryFrom<String> for MayFail {
             _ => None,
         };
         read.ok_or_else(|| {
+            let meant = match how {
+                "pause" | "suspend" | "stop" | "stall" | "gc" => Some("freeze"),
+                "kill" | "die" | "exit" => Some("crash"),
+                "partition" | "disconnect" | "isolate" => Some("cut"),
+                "reboot" => Some("restart"),
+                "jump" | "drift" | "clock" => Some("skew:redis=30s"),
+                _ => nearest(how, ["crash", "freeze", "lost-reply", "cut", "restart"], ALIKE),
+            };
+            if let Some(meant) = meant.filter(|meant| *meant != how) {
+                return marked(&both!(
+                    "`{word}` cannot be explored; did you mean `{meant}`?",
+                    "`{word}` 不能放进顺序探索；是不是 `{meant}`？"
+                ));
+            }
             marked(&both!(
                 "`{word}` cannot be explored: `crash`, `freeze`, `lost-reply`, of one client `freeze:A`, `cut` or \
                  `cut:A->redis`, `restart` or `restart:redis`, `skew:redis=30s` or `skew:A=30s`",
@@ -240,6 +258,10 @@ mod tests {
         ] {
             assert_eq!(read(word), Ok(meant.clone()), "{word}");
             assert_eq!(read(&meant.to_string()), Ok(meant), "{word}");
+        }
+        for (wrong, meant) in [("pause", "freeze"), ("kill:A", "crash"), ("freez", "freeze")] {
+            let why = read(wrong).expect_err(wrong);
+            assert!(why.contains(&format!("did you mean `{meant}`?")), "{why}");
         }
         for wrong in ["freez", "skew", "skew:redis3", "skew:redis3=soon"] {
             assert!(read(wrong).is_err(), "{wrong}");

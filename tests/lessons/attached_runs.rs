@@ -111,6 +111,18 @@ fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
 }
 
 #[test]
+fn a_program_that_has_ended_can_neither_be_frozen_nor_crashed() {
+    for fault in ["freeze", "crash"] {
+        let place = place(OWN_LOCK, &format!("      - {fault}: A # too late\n"));
+        let run = place.run(&["run", "tried/lesson.yaml"]);
+        place.assert_nothing_left();
+        assert_eq!(run.code, Some(2), "{}\n{}", run.out, run.err);
+        assert!(run.err.contains("the program of the client `A` has ended"), "{}", run.err);
+        assert!(run.err.contains("A # too late\n"), "{}", run.err);
+    }
+}
+
+#[test]
 fn every_order_of_programs_is_carried_out_with_fresh_processes() {
     // Both read before either takes the lock in 12 of the 20 orders of three moves each; in 4 of those, one has ended,
     // and holds nothing, before the other takes it. In the other 8, the client that reads too late has ended, and 4

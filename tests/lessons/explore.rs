@@ -370,6 +370,21 @@ fn a_search_that_runs_out_of_its_time_says_so_and_proves_nothing() {
     assert_eq!(answer.code, Some(2), "{}", answer.out);
 }
 
+#[test]
+fn where_nothing_is_forbidden_nothing_is_proven() {
+    let place = Place::new();
+    place.write("tried.yaml", lesson(&["A", "B"], &steps(1)));
+    let answer = place.run(&["explore", "tried.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    assert!(answer.out.contains("This is no proof: nothing is forbidden here"), "{}", answer.out);
+    let answer = place.run(&["explore", "tried.yaml", "--expect-none", "--lang", "zh"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.out);
+    assert!(answer.err.contains("没有规定什么绝不能发生"), "{}", answer.err);
+    let answer = place.run(&["explore", "tried.yaml", "--never", "stock > 0"]);
+    assert!(!answer.out.contains("no proof"), "{}", answer.out);
+    assert!(answer.out.contains(" broke this: stock > 0\n"), "{}", answer.out);
+}
+
 /// Ctrl-C keeps the results so far.
 #[test]
 fn an_interrupted_search_says_what_it_found() {

@@ -280,6 +280,7 @@ const IN_REDIS: &[Change] = &[
     ("PX ${lease}\"", "PX ${lease}ms\"", "${lease}ms", "`3000ms` is none", "`3000ms` 不是整数"),
     ("args: [\"${token}\"] }", "args: [] }", "args: []", "reads `ARGV[1]`", "要读 `ARGV[1]`"),
     ("    - read: { redis: GET stock }", "    - redis: GET stock", "- redis: GET stock", "label of its own", "自己的名字"),
+    ("  - never: { overlap: lock }", "  - never: overlap: lock", "never: overlap: lock", "write `never: { overlap: lock }`", "请写 `never: { overlap: lock }`"),
     ("  - never: { overlap: lock }", "  - never: { exclusive: lock }", "exclusive: lock }", "breaks nothing", "没有违反什么"),
     // What a run would let pass, or report late.
     ("  - move: A.acquire\n  - pass", "  - move: A.work\n  - pass", "A.work", "is no move: time passes in it", "不是一步操作"),
@@ -558,6 +559,9 @@ const IN_ZOOKEEPER: &[Change] = &[
 
 #[rustfmt::skip]
 const IN_MARIADB: &[Change] = &[
+    ("- moves('A.begin') == 1", "- A.read[0] == 10", "A.read[0] == 10", "is a row, never 10", "`A.read[0].got == 10`"),
+    ("- moves('A.begin') == 1", "- A.read == 10", "A.read == 10", "a list of rows, never 10", "`A.read[0].got == 10`"),
+    ("- moves('A.begin') == 1", "- exclusive lock", "exclusive lock", "write `exclusive: lock`", "请写 `exclusive: lock`"),
     ("- moves('A.begin') == 1", "- value('stock/1/n') == 9", "stock/1/n", "write `value('stock/1').n`", "请写 `value('stock/1').n`"),
     ("- moves('A.begin') == 1", "- value('stock/1') == 9", "== 9", "`value('stock/1').n`", "`value('stock/1').n`"),
     ("- moves('A.begin') == 1", "- A.read[0].N == 10", "A.read[0].N", "did you mean `n`", "是不是 `n`"),
@@ -594,7 +598,6 @@ const IN_MARIADB: &[Change] = &[
     ("allow: [\"1213\"]", "allow: [DEADLOCK]", "DEADLOCK", "'1213' is a deadlock", "'1213' 是死锁"),
     ("allow: [\"1213\"]", "allow: [\"12131\"]", "12131", "MariaDB has no error `12131`", "MariaDB 没有错误 `12131`"),
     ("sql: COMMIT }", "take: any }", "take: any", "tells anybody anything", "没有会发通知的服务器"),
-    ("moves('A.begin') == 1", "A.read == 10", "A.read == 10", "answers a list", "的回复是列表"),
     ("moves('A.begin') == 1", "A.write == 'OK'", "A.write == 'OK'", "answers a number", "的回复是数字"),
     ("sql: COMMIT }", "redis: GET stock }", "redis: GET stock", "no server of this lab is Redis", "这个 lab 里没有 Redis"),
     ("${read[0].n - 1}", "${raed[0].n - 1}", "raed", "did you mean `read`", "是不是 `read`"),

@@ -91,6 +91,22 @@ fn a_story_that_cannot_go_on_says_where_and_why() {
 }
 
 #[test]
+fn each_of_several_variants_that_cannot_go_on_is_named_once() {
+    let place = Place::new();
+    place.write("lesson.yaml", NEW_LESSON.replacen("- move: B.acquire\n", "- move: B.release\n", 1));
+    let answer = place.run(&["run", "lesson.yaml"]);
+    assert_eq!(answer.code, Some(2), "{}{}", answer.out, answer.err);
+    let objects = place.run(&["run", "lesson.yaml", "--json"]).json();
+    for (n, variant) in ["blind-del", "owner-check"].iter().enumerate() {
+        let named = format!("in the variant `{variant}`, the story moves B.release");
+        assert_eq!(answer.err.matches(&named).count(), 1, "{}", answer.err);
+        assert_eq!(objects[n]["variant"], *variant);
+        assert!(objects[n]["error"].as_str().is_some_and(|why| why.contains(&named)), "{:?}", objects[n]);
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
 fn questions_are_asked_decided_and_not_waited_for() {
     const ASK: &str = "  - ask:
       q: { en: \"B asks after ${lease|duration}?\", zh: B 呢？ }

@@ -171,7 +171,7 @@ fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> 
     let lang = global.lang();
     let wanted = names.iter().map(|name| find(all, name)).collect::<Result<Vec<_>, _>>()?;
     files::check_umask().map_err(output::umask)?;
-    fs::create_dir_all(dir).map_err(|error| Failure::of_file(words::NOT_WRITTEN, dir, &error))?;
+    fs::create_dir_all(dir).map_err(|error| Failure::of_file(words::KATA_NOT_WRITTEN, dir, &error))?;
     for (n, loaded) in all.iter().enumerate() {
         if !wanted.is_empty() && !wanted.iter().any(|wanted| Arc::ptr_eq(wanted, loaded)) {
             continue;
@@ -186,7 +186,7 @@ fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> 
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 print::line(&words::KATA_KEPT.with(lang, &[&shown]))?;
             }
-            Err(error) => return Err(Failure::of_file(words::NOT_WRITTEN, &path, &error)),
+            Err(error) => return Err(Failure::of_file(words::KATA_NOT_WRITTEN, &path, &error)),
         }
     }
     print::line(&format!("    lockstep kata {}", dir.display()))?;

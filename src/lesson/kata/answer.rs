@@ -175,7 +175,10 @@ impl AnswerChecker<'_> {
                     ),
                 ))
             }
-            Some(name) => Err(Mistake::unknown(path, both!("name", "名字"), &name, known)),
+            Some(name) => {
+                let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
+                Mistake::unless_known(path, both!("name", "名字"), &[name].into(), known.iter())
+            }
         }
     }
 

@@ -192,6 +192,14 @@ pub(super) fn explain(
         Some((_, what, help)) => (*what, *help),
         None => OTHER,
     };
+    if let Some((_, lock)) = line(place).split_once("never: overlap: ") {
+        let lock = lock.trim();
+        return (
+            place,
+            what.text(&[]),
+            both!("write `never: {{ overlap: {lock} }}`", "请写 `never: {{ overlap: {lock} }}`"),
+        );
+    }
     if is_flow && let Some((at, full, ascii)) = full_width(line(place)) {
         let message = if full == '“' {
             both!(

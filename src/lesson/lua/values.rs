@@ -42,7 +42,7 @@ impl Kind {
             Answer::Number => Some(Self::Number),
             Answer::Text => Some(Self::Text),
             Answer::Ok => Some(Self::Status),
-            Answer::Several | Answer::Texts => Some(Self::Table),
+            Answer::Several | Answer::Rows | Answer::Texts => Some(Self::Table),
             _ => None,
         }
     }

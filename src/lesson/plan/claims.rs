@@ -132,6 +132,16 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
+/// The mistake of a claim about a lock that is written without its colon: `exclusive lock`.
+fn of_a_lock(source: &str, mistake: Mistake) -> Mistake {
+    match source.split_once(' ') {
+        Some((word @ ("exclusive" | "overlap"), lock)) => {
+            mistake.help(both!("write `{word}: {lock}`", "请写 `{word}: {lock}`"))
+        }
+        _ => mistake,
+    }
+}
+
 /// The mistake of a group of actors in place of one.
 fn of_group(group: &str, mistake: Mistake, roster: &Roster<'_>) -> Mistake {
     let is_member = |name: &str| {
@@ -451,7 +461,9 @@ pub(crate) fn plan(
         let path = path.index(n);
         let says = claim.says().map(|says| vocabulary.roster.text(says, &path.key("says"))).transpose()?;
         let condition = match claim {
-            Claim::Bare(source) => expression(source, &path, vocabulary)?,
+            Claim::Bare(source) => {
+                expression(source, &path, vocabulary).map_err(|mistake| of_a_lock(source, mistake))?
+            }
             Claim::That { that, .. } => expression(that, &path.key("that"), vocabulary)?,
             Claim::Overlap { overlap, .. } => {
                 Condition::Overlap(lock_name(overlap, &path.key("overlap"), vocabulary)?)

@@ -145,6 +145,12 @@ impl Client {
         if let Driven::Gate(gate) = &self.driven { Some(gate) } else { None }
     }
 
+    /// Whether the client is an external program that has ended. A process of Lockstep's own never ends by itself, and if it
+    /// does, that is an error of the run.
+    pub(super) fn has_ended(&self) -> bool {
+        self.gate().is_some() && self.process.ended().is_some()
+    }
+
     /// Skews the calendar clock of the client's process. Returns whether that is possible.
     pub(crate) fn set_clock(&self, clock: &LessonClock, ahead_ms: i64) -> Result<bool, RunError> {
         if let Some(slot) = &self.slot {

@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use futures::{FutureExt as _, future::BoxFuture};
 
-use super::{
-    RunError,
-    client::{Client, ClientState},
-    harness::Harness,
-};
+use super::{RunError, client::ClientState, harness::Harness};
 use crate::{
     client::protocol::Request,
     lab::LinkState,
@@ -65,6 +61,12 @@ impl Harness {
                         return Ok(Err(both!(
                             "the client `{name}` is dead already",
                             "客户端 `{name}` 已经死了"
+                        )));
+                    }
+                    _ if client.has_ended() => {
+                        return Ok(Err(both!(
+                            "the program of the client `{name}` has ended: no process is left that the fault could hit",
+                            "客户端 `{name}` 的程序已经结束，没有进程可以让它出故障"
                         )));
                     }
                     (Fault::Crash { .. }, _) => (ClientState::Killed, client.process.kill()),
@@ -151,9 +153,9 @@ impl Harness {
     /// The faults that can be injected now: of clients first, then of servers, then of links.
     pub(crate) fn possible_faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
-        for Client { name, state, .. } in &self.clients {
-            let client = name.clone();
-            match state {
+        for known in self.clients.iter().filter(|client| !client.has_ended()) {
+            let client = known.name.clone();
+            match known.state {
                 ClientState::Killed => continue,
                 ClientState::Running => faults.push(Fault::Freeze { client: client.clone() }),
                 ClientState::Frozen => faults.push(Fault::Thaw { client: client.clone() }),
@@ -183,7 +185,8 @@ impl Harness {
 
     /// The faults that thaw every frozen client.
     pub(crate) fn thaws(&self) -> Vec<Fault> {
-        let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
+        let frozen =
+            self.clients.iter().filter(|client| client.state == ClientState::Frozen && !client.has_ended());
         frozen.map(|client| Fault::Thaw { client: client.name.clone() }).collect()
     }
 

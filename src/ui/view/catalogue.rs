@@ -198,7 +198,8 @@ impl<'a> CatalogueView<'a> {
         }
         if !entry.interview.is_empty() {
             lines.push(Line::default());
-            let cards = words::QUESTIONS.with(self.context.lang, &[&entry.interview.len().to_string()]);
+            let words = if entry.interview.len() == 1 { words::ONE_QUESTION } else { words::QUESTIONS };
+            let cards = words.with(self.context.lang, &[&entry.interview.len().to_string()]);
             lines.push(Line::styled(cards, self.style(Role::Chrome)));
         }
         lines.push(Line::default());

@@ -69,7 +69,8 @@ impl LessonView<'_> {
         }
         if !entry.interview.is_empty() {
             let values = [&scene.keys.label("interview"), &*entry.interview.len().to_string()];
-            words.push(words::TRY_CARDS.with(scene.lang, &values));
+            let try_cards = if entry.interview.len() == 1 { words::TRY_CARD } else { words::TRY_CARDS };
+            words.push(try_cards.with(scene.lang, &values));
         }
         let style = scene.style(Role::Accent);
         words.iter().flat_map(|words| paragraph::plain(words, width, style)).collect()

@@ -18,6 +18,7 @@ pub const VARIANTS: Words = Words::new("Variants", "方案");
 pub const FAILS: Words = Words::new("shows the failure", "重现故障");
 pub const PREVENTS: Words = Words::new("prevents it", "避免故障");
 pub const QUESTIONS: Words = Words::new("{} interview questions", "{} 道面试题");
+pub const ONE_QUESTION: Words = Words::new("{} interview question", "{} 道面试题");
 pub const BROKEN: Words = Words::new("This lesson file has a mistake", "这个课程文件有错误");
 pub const TOO_SMALL: Words = Words::new("Terminal too small", "终端窗口太小");
 pub const NEEDS_SIZE: Words = Words::new("60x16 needed, {} here", "至少 60x16，现为 {}");

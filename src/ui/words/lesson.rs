@@ -378,6 +378,7 @@ pub const TIP_COMPARE: Words =
     Words::new("{} puts the failure beside its fix, step by step.", "按 {} 把故障和修复并排，逐步对比。");
 pub const TIP_FREE: Words = Words::new("{} lets you choose who moves next.", "按 {} 由你决定下一步轮到谁。");
 pub const TRY_CARDS: Words = Words::new("{}: {} interview questions", "{}：{} 道面试题");
+pub const TRY_CARD: Words = Words::new("{}: {} interview question", "{}：{} 道面试题");
 pub const NOT_SHOWN_WHY: Words = Words::new(
     "The lesson promised this and it was not observed. Do not trust the text above: look at the log.",
     "课程承诺的现象没有出现。请不要相信上面的讲解，以日志为准。",

@@ -11,7 +11,7 @@ use lockstep::{log::EventKind, recording};
 use serde_json::{Value, json};
 
 use super::{page, quoted, root, rows, section};
-use crate::place::{Answer, Place};
+use crate::place::{Answer, NEW_LESSON, Place};
 
 /// Compares the fields of objects with those of a table: each field is documented, and each documented field was seen.
 struct Fields {
@@ -108,7 +108,8 @@ fn json_has_the_fields_that_are_told() {
         "--repeat",
         "1",
     ];
-    assert_told("run", &[run(&script)]);
+    place.write("stuck.yaml", NEW_LESSON.replacen("- move: B.acquire\n", "- move: B.release\n", 1));
+    assert_told("run", &[run(&script), run(&["run", "stuck.yaml", "--json"])]);
     assert_told("eval", &[run(&["eval", "oversell", "sold", "--recorded", "--json"])]);
     assert_told(
         "race",

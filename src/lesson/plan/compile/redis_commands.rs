@@ -119,7 +119,8 @@ impl Draft<'_> {
             let written = word.to_string();
             let label = only_expression(&written)?.to_owned();
             let answer = self.program.answer_of(&label);
-            let is_list = matches!(answer, Some(Answer::Several | Answer::Texts)) && !self.is_set(&label);
+            let is_list = matches!(answer, Some(Answer::Several | Answer::Rows | Answer::Texts))
+                && !self.is_set(&label);
             is_list.then_some(label)
         });
         if let Some(label) = list.filter(|_| !self.in_recipe) {

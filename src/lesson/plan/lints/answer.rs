@@ -34,6 +34,8 @@ pub(crate) enum Answer {
     /// `OK`, or nil.
     Ok,
     Several,
+    /// A list of rows, each with its columns.
+    Rows,
     /// A list of texts.
     Texts,
     /// `DELETE`: the answer of an etcd watch that has seen a deletion.
@@ -119,7 +121,7 @@ impl Answer {
                 (Product::Mariadb, _) => {
                     let statement = call.operands("TEXT").next()?.to_string();
                     match statement.split_whitespace().next()?.to_ascii_uppercase().as_str() {
-                        "SELECT" | "WITH" => Some(Self::Several),
+                        "SELECT" | "WITH" => Some(Self::Rows),
                         "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => Some(Self::Number),
                         "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SET" => Some(Self::Ok),
                         _ => None,
@@ -339,7 +341,7 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Finding> {
                 .map_or_else(|| both!("it has {known}", "它有 {known}"), did_you_mean);
             Some(Finding { message, help })
         }
-        Answer::Several | Answer::Texts if !is_index => Some(finding!(
+        Answer::Several | Answer::Rows | Answer::Texts if !is_index => Some(finding!(
             "`{name}` answers a list, which has no `.{field}`",
             "`{name}` 的回复是列表，没有 `.{field}`",
             "ask for one of its items: `{name}[0].{field}`",
@@ -442,6 +444,25 @@ fn of_several(left: &str, value: &Literal<'_>, right: &str) -> Finding {
         message: both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"),
         help,
     }
+}
+
+fn of_rows(left: &str, right: &str) -> Finding {
+    finding!(
+        "`{left}` answers a list of rows, never {right}",
+        "`{left}` 的回复是若干行，不会是 {right}",
+        "such as `{left}|length == 1`; or give a column a name, `… AS got`, then `{left}[0].got == {right}`",
+        "例如 `{left}|length == 1`；或者给列起个名字 `… AS got`，再写 `{left}[0].got == {right}`"
+    )
+}
+
+/// The finding about a whole row, such as `reply[0]`, that is compared with a fixed value.
+pub(super) fn of_row(left: &str, operator: &str, right: &str) -> Finding {
+    finding!(
+        "`{left}` is a row, never {right}",
+        "`{left}` 是一整行，不会是 {right}",
+        "ask for a column: give it a name, `… AS got`, then `{left}.got {operator} {right}`",
+        "请取其中一列：给列起个名字 `… AS got`，再写 `{left}.got {operator} {right}`"
+    )
 }
 
 fn of_name(left: &str, path: &str, right: &str) -> Finding {
@@ -602,9 +623,10 @@ pub(super) fn of_answer(
         }
         // In a claim the reply may be an error code.
         (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
-        (Answer::Several | Answer::Texts, Literal::Text(text)) if is_code(text) => None,
+        (Answer::Several | Answer::Rows | Answer::Texts, Literal::Text(text)) if is_code(text) => None,
         (Answer::Object(fields), _) => Some(of_object(left, fields, right)),
-        (Answer::Several | Answer::Texts, _) => Some(of_several(left, value, right)),
+        (Answer::Rows, Literal::Number(_) | Literal::Text(_)) => Some(of_rows(left, right)),
+        (Answer::Several | Answer::Rows | Answer::Texts, _) => Some(of_several(left, value, right)),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use super::{
             tokens::{Kind, tokens},
         },
     },
-    answer::{Answer, STAT, of_answer},
+    answer::{Answer, STAT, of_answer, of_row},
     attributes::{of_attribute, of_content, of_list},
 };
 use crate::{
@@ -158,10 +158,15 @@ fn of_item(
     let equal = matches!(operator, "==" | "!=");
     if let Some((whole, index)) = left.split_once('[')
         && index.ends_with(']')
-        && answer(whole) == Some(Answer::Texts)
-        && matches!(value, Literal::Number(_))
+        && !matches!(value, Literal::Flag)
     {
-        return of_answer(left, Answer::Text, equal, value, right);
+        match answer(whole) {
+            Some(Answer::Texts) if matches!(value, Literal::Number(_)) => {
+                return of_answer(left, Answer::Text, equal, value, right);
+            }
+            Some(Answer::Rows) => return Some(of_row(left, operator, right)),
+            _ => {}
+        }
     }
     if let Some((whole, _)) = left.split_once('|')
         && answer(whole) == Some(Answer::Queued)
@@ -202,7 +207,7 @@ fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Fin
     let number = [("|int", "int"), ("|float", "float")];
     if let Some((whole, filter)) =
         number.into_iter().find_map(|(end, filter)| Some((left.strip_suffix(end)?, filter)))
-        && matches!(answer(whole), Some(Answer::Several | Answer::Texts))
+        && matches!(answer(whole), Some(Answer::Several | Answer::Rows | Answer::Texts))
     {
         return Some(finding!(
             "`{whole}` answers a list, and `{filter}` is the number of one text",
@@ -212,7 +217,7 @@ fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Fin
         ));
     }
     if let Some(whole) = left.strip_suffix("|suffix")
-        && matches!(answer(whole), Some(Answer::Several | Answer::Texts))
+        && matches!(answer(whole), Some(Answer::Several | Answer::Rows | Answer::Texts))
     {
         return Some(finding!(
             "`{whole}` answers a list, and `suffix` is the number of one name",

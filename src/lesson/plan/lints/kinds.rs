@@ -31,7 +31,7 @@ impl Kind {
     pub(crate) fn of_answer(answer: Answer) -> Self {
         match answer {
             Answer::Number => Self::Number,
-            Answer::Several | Answer::Texts => Self::List,
+            Answer::Several | Answer::Rows | Answer::Texts => Self::List,
             Answer::Object(_) => Self::Object,
             _ => Self::Text,
         }
