@@ -194,11 +194,6 @@ impl Mistake {
             (None, _) if known.is_empty() => {
                 mistake.help(both!("this lesson has no {what} at all", "这节课里没有任何{what}", what))
             }
-            // Such as the reply `OK`.
-            (None, known) if name.chars().all(|c| c.is_ascii_uppercase()) => mistake.help(both!(
-                "known here: {known}; a text stands in quotes: `'{name}'`",
-                "这里可用的有：{known}；文字要加引号：`'{name}'`"
-            )),
             (None, known) => mistake.help(both!("known here: {known}", "这里可用的有：{known}")),
         }
     }

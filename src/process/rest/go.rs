@@ -129,9 +129,10 @@ fn poll(call: &str) -> Option<i64> {
     if !POLLS.contains(&words.next()?) {
         return None;
     }
-    let timeout = u64::from_str_radix(words.nth(3)?.strip_prefix("0x")?, 16).ok()?;
     // The kernel takes the lower half of the register, a signed number of milliseconds: -1 waits for ever.
-    let millis = i64::from(timeout as u32 as i32);
+    let timeout = u64::from_str_radix(words.nth(3)?.strip_prefix("0x")?, 16).ok()?;
+    let [.., a, b, c, d] = timeout.to_be_bytes();
+    let millis = i64::from(i32::from_be_bytes([a, b, c, d]));
     (millis > 0).then_some(millis * MILLISECOND)
 }
 

@@ -273,8 +273,8 @@ fn seen_not_done(events: &[Event], effect: &Effect) -> bool {
     };
     let end = events[after..].iter().position(next).map_or(events.len(), |n| after + n);
     let state = |end: usize| {
-        let states = events[..end].iter().enumerate().rev();
-        states.filter_map(|(n, event)| Some((n, keyspace(event, &effect.server)?))).next()
+        let mut states = events[..end].iter().enumerate().rev();
+        states.find_map(|(n, event)| Some((n, keyspace(event, &effect.server)?)))
     };
     let Some((seen, now)) = state(end) else { return false };
     let now = now.keys.get(&effect.key);
