@@ -71,7 +71,7 @@ impl Source {
         self.parse(|_: &Answer| FORMAT)
     }
 
-    /// Reads a regular UTF-8 file that is no larger than [`LARGEST`].
+    /// Reads a regular UTF-8 file that is no larger than 1 MiB.
     pub fn read(path: &FilePath) -> Result<Self, LessonError> {
         let file = path.display().to_string();
         let fail = |message: Text, help: Text| LessonError::of_file(&file, message, Some(help));
