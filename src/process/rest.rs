@@ -105,7 +105,7 @@ impl Threads {
             // A process that has ended meanwhile runs no program.
             let Ok(program) = fs::read_link(format!("/proc/{process}/exe")) else { continue };
             if self.on_clock.get(process).is_none_or(|(known, _)| *known != program) {
-                let keeps = maps(*process, page);
+                let keeps = maps(*process, page) && go::is_followed(*process);
                 self.on_clock.insert(*process, (program, keeps));
             }
         }

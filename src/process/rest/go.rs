@@ -144,6 +144,12 @@ fn wake(thread: u32) {
     }
 }
 
+/// Whether the waits of a process are known: it is no program of Go, or the kernel tells what its threads poll for, which
+/// needs the right to trace it.
+pub(super) fn is_followed(process: u32) -> bool {
+    !is_written_in_go(process) || fs::read_to_string(format!("/proc/{process}/syscall")).is_ok()
+}
+
 /// Whether a process runs a program that Go has built. Such a program has a note of Go's with its build id; notes stand
 /// near the beginning of the file.
 fn is_written_in_go(process: u32) -> bool {

@@ -97,7 +97,14 @@ pub(crate) fn went_on_after_refused_exec(
 pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Text {
     let (holder, other) = (case.name(setting.actor), case.name(act.actor));
     let (got, did) = (case.command(setting.sent), case.command(act.sent));
+    let of_script =
+        matches!(&case.events[setting.sent].kind, EventKind::Sent { command: Command::Script { .. }, .. });
+    let key = &act.key;
     let (what, what_zh) = match act.access {
+        // A script may have written several keys.
+        Access::Deleted if of_script => {
+            (format!("deleted {key}, to which {holder} had written"), format!("删掉了 {holder} 写过的 {key}"))
+        }
         Access::Deleted => (format!("deleted {holder}'s key"), format!("删掉了 {holder} 的键")),
         _ => (format!("set the lease of {holder}'s key"), format!("改了 {holder} 那个键的租期")),
     };
