@@ -16,6 +16,7 @@ use crate::{
         library::{Library, RECIPES, carried, id_is_taken},
         plan::check_recipes,
     },
+    printable,
     text::both,
 };
 
@@ -80,6 +81,12 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
                 } else {
                     let count = lesson.variants.len().to_string();
                     print::line(&words::GOOD.with(global.lang(), &[file, &lesson.id, &count]))?;
+                    let commands: Vec<String> =
+                        loaded.commands().into_iter().map(printable::command).collect();
+                    if !commands.is_empty() {
+                        let listed = super::trust::list(&commands, global.lang());
+                        print::line(&words::STARTS_PROGRAMS.with(global.lang(), &[&listed]))?;
+                    }
                 }
             }
             Err(error) => report(&error)?,

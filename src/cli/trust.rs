@@ -94,7 +94,7 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
 }
 
 /// Lists some items on lines of their own, and counts the others.
-fn list(all: &[String], lang: Lang) -> String {
+pub(super) fn list(all: &[String], lang: Lang) -> String {
     let more = all.len().saturating_sub(MOST_LISTED);
     let more = (more > 0).then(|| words::AND_MORE.with(lang, &[&more.to_string()]));
     let listed = all.iter().take(MOST_LISTED).map(|one| printable::line(one).into_owned());

@@ -355,6 +355,9 @@ pub const STARTS_NOTHING: Words = Words::new(
 pub const TRUST_NOT_KEPT: Words =
     Words::new("what you allow could not be written down: {}", "无法记录你允许的课程：{}");
 pub const GOOD: Words = Words::new("{}: good, {}, variants: {}", "{}：没有错误，{}，{} 个方案");
+/// Value: the commands, each on a line of its own.
+pub const STARTS_PROGRAMS: Words =
+    Words::new("  It starts programs as you:{}", "  它会以你的身份运行程序：{}");
 pub const WRITTEN: Words = Words::new("{} is written. Change it, then:", "已写好 {}。改好之后：");
 pub const BAD_NAME: Words = Words::new(
     "`{}` cannot name a lesson: use lower-case letters, digits and hyphens, such as my-lock",

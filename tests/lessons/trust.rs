@@ -67,6 +67,14 @@ const READ_IT: &str = "Read it, and what stands beside it";
 const CHANGED: &str = "has changed, has come or is gone";
 
 #[test]
+fn check_says_which_programs_a_lesson_starts() {
+    let place = place("[bash, worker.sh]");
+    let checked = place.run(&["check", "mine/lesson.yaml"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.err);
+    assert!(checked.out.ends_with("It starts programs as you:\n  bash worker.sh\n"), "{}", checked.out);
+}
+
+#[test]
 fn what_is_allowed_is_one_place_however_it_is_named() {
     let place = place("[bash, worker.sh]");
     let allowed = trust(&place, "mine/lesson.yaml");
