@@ -10,7 +10,7 @@ use super::key_history::KeyHistory;
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Entry, Event, EventKind, KeyState, KeyValue, Log, Observed, is_server_called},
+    log::{ActorId, Entry, Event, EventKind, KeyState, Log, Observed, is_server_called},
     world::{Life, World},
 };
 
@@ -181,20 +181,13 @@ impl Facts {
     /// have finished their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
         let author = match (self.key(key, None), self.entry(key)) {
-            (Some(held), _) => self.owner(key, text(held)),
+            (Some(held), _) => self.key_history.owner(key, held.value.text()),
             (None, Some(_)) => self.key_history.setter_of(key),
             (None, None) => None,
         };
         let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else { return false };
         let mut threads = self.world.actors.iter().filter(|actor| actor.who.client == author.who.client);
         threads.all(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
-    }
-
-    /// The actor that set a key of Redis to the text that it holds, or else the last that put something into it; and the
-    /// event of its command.
-    fn owner(&self, key: &str, text: Option<&str>) -> Option<(ActorId, usize)> {
-        let author = text.and_then(|value| self.key_history.author(key, value));
-        author.or_else(|| self.key_history.setter_of(key))
     }
 
     /// The event in which a key, as last seen on any server, was set, and the event that ended its setter.
@@ -204,7 +197,9 @@ impl Facts {
             _ => None,
         });
         let entry = || self.entry(key).and_then(|_| self.key_history.setter_of(key));
-        let Some((author, sent)) = held.map_or_else(entry, |held| self.owner(key, text(held))) else {
+        let Some((author, sent)) =
+            held.map_or_else(entry, |held| self.key_history.owner(key, held.value.text()))
+        else {
             return Vec::new();
         };
         let client = self.world.actor(author).map(|actor| actor.who.client.as_str());
@@ -237,12 +232,5 @@ impl Facts {
             }
         }
         found
-    }
-}
-
-fn text(key: &KeyState) -> Option<&str> {
-    match &key.value {
-        KeyValue::String(value) => Some(value),
-        _ => None,
     }
 }

@@ -9,8 +9,9 @@ use std::{
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Event, EventKind, KeyValue, Observed, ServerState},
-    world::effect::{Access, Effect, Effects},
+    log::{ActorId, Entry, Event, EventKind, KeyValue, Observed, OpId, Reply, ServerState},
+    verdict::key_changes::accesses,
+    world::effect::{Access, Effect, Effects, MayWrite},
 };
 
 #[derive(Debug, Clone)]
@@ -27,6 +28,38 @@ struct Setting {
 struct PendingDeletion {
     deletion: Effect,
     other: Setting,
+}
+
+/// A server as it was last observed, and what may have changed it since.
+#[derive(Debug, Clone)]
+struct Observation {
+    observed: Observed,
+    writers: Vec<Writer>,
+    /// The keys of which replies prove what happened to them.
+    proven: BTreeSet<String>,
+    /// What replies suggest, until the next observation shows it.
+    suggested: Vec<Effect>,
+    /// Whether a fault may have changed what the server holds.
+    had_fault: bool,
+}
+
+/// A command that may have changed keys: it was not answered yet, or its reply does not prove what it did.
+#[derive(Debug, Clone)]
+struct Writer {
+    op: OpId,
+    actor: ActorId,
+    sent: usize,
+    may_write: MayWrite,
+    /// Whether its reply, if it comes, proves all that it did.
+    is_provable: bool,
+    /// The lease of etcd that it renews.
+    renews: Option<i64>,
+    /// The event of its reply, or of its loss.
+    replied: Option<usize>,
+    /// Whether the step has ended in which it was answered.
+    is_over: bool,
+    /// The keys that an observation has already shown to be changed by it.
+    shown: BTreeSet<String>,
 }
 
 /// The clients that were notified of one change of a path.
@@ -49,6 +82,45 @@ impl Herd {
     }
 }
 
+impl Observation {
+    fn of(observed: &Observed) -> Self {
+        Self {
+            observed: observed.clone(),
+            writers: Vec::new(),
+            proven: BTreeSet::new(),
+            suggested: Vec::new(),
+            had_fault: false,
+        }
+    }
+
+    /// A change would have been observed before the end of the step.
+    fn end_step(&mut self) {
+        self.suggested.clear();
+        self.proven.clear();
+        self.had_fault = false;
+        for writer in &mut self.writers {
+            writer.is_over = writer.replied.is_some();
+        }
+    }
+}
+
+impl Writer {
+    fn effect(&self, server: &str, key: &str, access: Access, index: usize) -> Effect {
+        Effect {
+            actor: self.actor,
+            sent: self.sent,
+            replied: self.replied.unwrap_or(index),
+            command_sent: self.sent,
+            server: server.to_owned(),
+            key: key.to_owned(),
+            access,
+            puts: false,
+            proven: true,
+            number: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct KeyHistory {
     effects: Effects,
@@ -59,6 +131,8 @@ pub(crate) struct KeyHistory {
     foreign: BTreeMap<(String, Access), Vec<usize>>,
     /// Deletions for which only the server's next state tells whose key was deleted.
     pending: Vec<PendingDeletion>,
+    /// By server. A server that is not observed after every step has none: then only words and replies are known.
+    observations: BTreeMap<String, Observation>,
     herds: BTreeMap<String, Herd>,
     largest: Vec<usize>,
 }
@@ -71,17 +145,33 @@ impl KeyHistory {
             settings: BTreeMap::new(),
             foreign: BTreeMap::new(),
             pending: Vec::new(),
+            observations: BTreeMap::new(),
             herds: BTreeMap::new(),
             largest: Vec::new(),
         }
     }
 
     pub(crate) fn take(&mut self, index: usize, event: &Event) {
+        self.expect_writes(index, event);
         for effect in self.effects.take(index, event) {
-            self.note(effect, event.at);
+            self.learn(effect, event);
         }
-        if let EventKind::State(state) = &event.kind {
-            self.settle(state, event.at);
+        match &event.kind {
+            EventKind::Replied { op, reply, .. } => self.end_writer(*op, reply, index),
+            EventKind::State(state) => {
+                self.compare(index, state, event.at);
+                self.settle(state, event.at);
+            }
+            EventKind::Fault(fault) => {
+                if let Some(client) = fault.killed_client() {
+                    self.end_writers_of(client, index);
+                }
+                if let Some(known) = fault.server().and_then(|server| self.observations.get_mut(server)) {
+                    known.had_fault = true;
+                }
+            }
+            EventKind::Stop { .. } => self.observations.values_mut().for_each(Observation::end_step),
+            _ => {}
         }
         if let EventKind::Notified { actor, about, what, .. } = &event.kind {
             let herd = self.herds.entry(about.clone()).or_default();
@@ -94,6 +184,172 @@ impl KeyHistory {
             herd.notified.push((index, *actor));
             if herd.notified.len() > self.largest.len() {
                 self.largest = herd.notified.iter().map(|(index, _)| *index).collect();
+            }
+        }
+    }
+
+    /// Takes over what servers hold before the next event, without asking how it came to be: after a step of another
+    /// order that came to the same.
+    pub(crate) fn resume(&mut self, states: &[ServerState]) {
+        for state in states {
+            self.observations.insert(state.server.clone(), Observation::of(&state.observed));
+            self.forget_gone(&state.server, &state.observed);
+        }
+    }
+
+    /// Remembers a command that may change keys.
+    fn expect_writes(&mut self, index: usize, event: &Event) {
+        let EventKind::Sent { op, actor, server, command, .. } = &event.kind else { return };
+        let Some(known) = self.observations.get_mut(server) else { return };
+        known.writers.retain(|writer| !writer.is_over);
+        let (may_write, is_provable) = self.effects.may_write(command);
+        if may_write != MayWrite::Nothing {
+            known.writers.push(Writer {
+                op: *op,
+                actor: *actor,
+                sent: index,
+                may_write,
+                is_provable,
+                renews: command.renews(),
+                replied: None,
+                is_over: false,
+                shown: BTreeSet::new(),
+            });
+        }
+    }
+
+    /// Notes what a reply proves. What it only suggests is noted when the next observation shows it.
+    fn learn(&mut self, effect: Effect, event: &Event) {
+        let EventKind::Replied { op, .. } = &event.kind else { return };
+        self.forget_expired(&effect.server, event.at);
+        if let Some(known) = self.observations.get_mut(&effect.server) {
+            let mut writers = known.writers.iter();
+            if writers.any(|writer| writer.op == *op && writer.shown.contains(&effect.key)) {
+                return;
+            }
+            if !effect.proven {
+                known.suggested.push(effect);
+                return;
+            }
+            if effect.access != Access::Read {
+                known.proven.insert(effect.key.clone());
+            }
+        }
+        self.note(effect, event.at);
+    }
+
+    /// A command was answered, or its reply was lost.
+    fn end_writer(&mut self, op: OpId, reply: &Reply, index: usize) {
+        for (server, known) in &mut self.observations {
+            let Some(n) = known.writers.iter().position(|writer| writer.op == op) else { continue };
+            let is_queued = matches!(reply, Reply::Value(word) if word == "QUEUED");
+            if is_queued || known.writers[n].is_provable && !reply.is_lost() {
+                known.writers.remove(n);
+                return;
+            }
+            known.writers[n].replied = Some(index);
+            let Some(lease) = known.writers[n].renews.filter(|_| reply.is_value()) else { return };
+            let entries = known.observed.entries();
+            let attached = entries
+                .iter()
+                .filter(|(_, entry)| matches!(entry, Entry::Pair(pair) if pair.lease == Some(lease)));
+            let renewed: Vec<_> = attached
+                .map(|(key, _)| known.writers[n].effect(server, key, Access::Expiry, index))
+                .collect();
+            for effect in renewed {
+                self.note_shown(effect, None, None);
+            }
+            return;
+        }
+    }
+
+    /// Nobody receives the replies to a client that was killed.
+    fn end_writers_of(&mut self, client: &str, index: usize) {
+        for writer in self.observations.values_mut().flat_map(|known| &mut known.writers) {
+            if self.clients.get(writer.actor.0 as usize).is_some_and(|known| known == client) {
+                writer.replied = writer.replied.or(Some(index));
+            }
+        }
+    }
+
+    /// Finds who changed what between two observations of a server: the only client that may have.
+    fn compare(&mut self, index: usize, state: &ServerState, at: LessonTime) {
+        self.forget_expired(&state.server, at);
+        let fresh = Observation::of(&state.observed);
+        let Some(mut known) = self.observations.insert(state.server.clone(), fresh) else { return };
+        let suggested = std::mem::take(&mut known.suggested);
+        if known.had_fault {
+            for effect in suggested {
+                self.note(effect, at);
+            }
+        } else {
+            let (old, new) = (known.observed.entries(), state.observed.entries());
+            let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+            for name in names.into_iter().filter(|name| !known.proven.contains(*name)) {
+                let found = accesses(old.get(name).copied(), new.get(name).copied(), at);
+                if found.is_empty() {
+                    continue;
+                }
+                let clients = &self.clients;
+                let client = |writer: &Writer| clients.get(writer.actor.0 as usize).cloned();
+                let mut writers = known.writers.iter_mut().filter(|writer| writer.may_write.includes(name));
+                let Some(writer) = writers.next() else { continue };
+                if writers.any(|other| client(other) != client(writer)) {
+                    // Any of them may have done it.
+                    let meant = suggested.iter().filter(|effect| effect.key == name);
+                    for effect in meant {
+                        self.note(effect.clone(), at);
+                    }
+                    continue;
+                }
+                writer.shown.insert(name.to_owned());
+                let (value, end) = match new.get(name) {
+                    Some(Entry::Key(key)) => (key.value.text().map(str::to_owned), key.expires_at),
+                    _ => (None, None),
+                };
+                for access in found {
+                    let effect = writer.effect(&state.server, name, access, index);
+                    self.note_shown(effect, value.clone(), end);
+                }
+            }
+        }
+        let unanswered = known.writers.into_iter().filter(|writer| writer.replied.is_none());
+        if let Some(fresh) = self.observations.get_mut(&state.server) {
+            fresh.writers.extend(unanswered);
+        }
+        self.forget_gone(&state.server, &state.observed);
+    }
+
+    /// Notes what an observation shows: it is known whose key it was.
+    fn note_shown(&mut self, effect: Effect, value: Option<String>, end: Option<LessonTime>) {
+        if effect.access == Access::Set {
+            self.settings.entry(effect.key.clone()).or_default().push(Setting { effect, value, end });
+            return;
+        }
+        let known = self.settings.get(&effect.key).map_or(&[][..], Vec::as_slice);
+        let here = known.iter().rev().find(|setting| setting.effect.server == effect.server);
+        let owner = here.or_else(|| known.last());
+        if owner.is_some_and(|setting| !self.same_client(&setting.effect, &effect)) {
+            self.foreign.entry((effect.key, effect.access)).or_default().push(effect.replied);
+        }
+    }
+
+    /// Nobody has set a key that a server does not hold.
+    fn forget_gone(&mut self, server: &str, observed: &Observed) {
+        for (key, settings) in &mut self.settings {
+            if observed.entry(key).is_none() {
+                settings.retain(|setting| setting.effect.server != server);
+            }
+        }
+    }
+
+    /// Forgets the keys of a server whose TTL has ended since it was observed.
+    fn forget_expired(&mut self, server: &str, at: LessonTime) {
+        let Some(known) = self.observations.get_mut(server) else { return };
+        let Observed::Redis(keyspace) = &mut known.observed else { return };
+        for (key, _) in keyspace.keys.extract_if(.., |_, key| key.is_expired(at)) {
+            if let Some(settings) = self.settings.get_mut(&key) {
+                settings.retain(|setting| setting.effect.server != server);
             }
         }
     }
@@ -115,10 +371,19 @@ impl KeyHistory {
                 if self.setter(&effect).is_some_and(|setting| !self.same_client(&setting.effect, &effect)) {
                     self.foreign.entry((effect.key, effect.access)).or_default().push(effect.replied);
                 } else if effect.access == Access::Deleted {
+                    self.forget_deleted(&effect);
                     self.remember_suspect(effect);
                 }
             }
             Access::Read | Access::Set | Access::Changed => {}
+        }
+    }
+
+    /// A client that deletes its own key does not own the key that another client creates later.
+    fn forget_deleted(&mut self, deletion: &Effect) {
+        if let Some(settings) = self.settings.get_mut(&deletion.key) {
+            let is_older = |setting: &Setting| setting.effect.replied < deletion.sent;
+            settings.retain(|setting| setting.effect.server != deletion.server || !is_older(setting));
         }
     }
 
@@ -185,6 +450,15 @@ impl KeyHistory {
             .map(|known| (known.actor, known.sent))
     }
 
+    /// The actor that set a key of Redis to the text that it holds, or else the last that put something into it; and the
+    /// event of its command.
+    pub(crate) fn owner(&self, key: &str, text: Option<&str>) -> Option<(ActorId, usize)> {
+        let known = self.settings.get(key).map_or(&[][..], Vec::as_slice);
+        let meant = known.iter().rev().find(|set| text.is_some() && set.value.as_deref() == text);
+        let setter = meant.map(|set| (set.effect.actor, set.effect.sent));
+        setter.or_else(|| self.author(key, text?)).or_else(|| self.setter_of(key))
+    }
+
     /// The actor that last set an entry, or put something into a key of Redis, and the event of its command.
     pub(crate) fn setter_of(&self, name: &str) -> Option<(ActorId, usize)> {
         let effect = &self.settings.get(name)?.last()?.effect;
@@ -192,45 +466,17 @@ impl KeyHistory {
     }
 
     /// Everything that later answers about a key can depend on, as a text, provided that each command is answered
-    /// before the next is sent: who set it last on each server, who requested its values, how often it was accessed by
-    /// clients that had not set it. With `reported`, keys are created only by commands that name the value and are
-    /// answered at once. Then it does not matter who had set a key that is gone, nor who requested a value that no
-    /// server holds.
-    pub(crate) fn described<'k>(
-        &self,
-        key: &str,
-        held: impl Iterator<Item = &'k KeyValue>,
-        reported: bool,
-    ) -> String {
-        let held: Vec<&KeyValue> = held.collect();
-        let is_deleted = reported && held.is_empty();
-        let settings = || self.settings.get(key).into_iter().flatten().filter(|_| !is_deleted);
+    /// before the next is sent, and that the servers, which hold `held`, are observed after each: who set it last on
+    /// each server, whose its values are, how often it was accessed by clients that had not set it.
+    pub(crate) fn described<'k>(&self, key: &str, held: impl Iterator<Item = &'k KeyValue>) -> String {
+        let owner = |value: &KeyValue| self.owner(key, value.text()).map(|(actor, _)| actor);
+        let owners: Vec<_> = held.map(owner).collect();
+        let settings = || self.settings.get(key).into_iter().flatten().filter(|_| !owners.is_empty());
         let last: BTreeMap<_, _> = settings().map(|set| (&set.effect.server, set.effect.actor)).collect();
         let newest = settings().next_back().map(|set| &set.effect.server);
         let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());
-        let queued = if reported { String::new() } else { self.effects.queued_described() };
-        let authors: Vec<_> = if reported {
-            let strings = held.into_iter().filter_map(|value| match value {
-                KeyValue::String(value) => Some(value.as_str()),
-                _ => None,
-            });
-            strings.filter_map(|value| Some((value, self.author(key, value)?.0, false))).collect()
-        } else {
-            self.authors(key)
-        };
-        format!("{key} {last:?} {newest:?} {authors:?} {foreign:?} {queued}")
-    }
-
-    /// The requests for values of a key, newest first, each once, and whether a transaction may still refuse it.
-    fn authors(&self, key: &str) -> Vec<(&str, ActorId, bool)> {
-        let mut authors = Vec::new();
-        for asked in self.effects.attempts().iter().rev().filter(|asked| asked.key == key && !asked.refused) {
-            let author = (asked.value.as_str(), asked.actor, self.effects.is_queued(asked));
-            if !authors.contains(&author) {
-                authors.push(author);
-            }
-        }
-        authors
+        let queued = self.effects.queued_described();
+        format!("{key} {last:?} {newest:?} {owners:?} {foreign:?} {queued}")
     }
 
     /// Everything that determines how many clients a later change will be found to have woken, and the maximum so far.

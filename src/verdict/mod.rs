@@ -40,6 +40,7 @@ pub(crate) mod decide;
 pub(crate) mod evidence;
 pub(crate) mod facts;
 pub(crate) mod judge;
+mod key_changes;
 pub(crate) mod key_history;
 pub(crate) mod names;
 pub(crate) mod watch;

@@ -283,50 +283,171 @@ fn share(of: usize, part: f64) -> usize {
     (of as f64 * part) as usize
 }
 
+/// A lesson in which A puts something into a key, crashes, and B deletes it, each with one operation.
+fn deletion(lab: &str, setup: &str, key: &str, [put, extend, delete]: [&str; 3]) -> String {
+    let quoted = |operation: &str| {
+        let (verb, words) = operation.split_once(": ").expect("a verb and its words");
+        format!("{{ {verb}: '{}' }}", words.replace('\'', "''"))
+    };
+    let (put, extend, delete) = (quoted(put), quoted(extend), quoted(delete));
+    format!(
+        "format: 2\nid: deletion\ntrack: redis\ntitle: {{ en: Kinds, zh: 类型 }}\n\
+         summary: {{ en: All kinds., zh: 各种类型。 }}\nintro: {{ en: One key., zh: 一个键。 }}\nminutes: 1\n\
+         lab: {lab}\nsetup: [{setup}]\nclients: {{ A: {{ runs: owner }}, B: {{ runs: other }} }}\n\
+         programs:\n  owner:\n    - put: {put}\n    - ask: {put}\n  other:\n    \
+         - extend: {extend}\n    - delete: {delete}\n\
+         story: [ {{ move: A.put }}, {{ crash: A }}, {{ move: B.extend }}, {{ move: B.delete }} ]\n\
+         invariants:\n  - {{ never: orphaned('{key}'), says: {{ en: It is nobody's., zh: 它没有主人。 }} }}\n  \
+         - {{ never: deleted_by_another('{key}') > 0, says: {{ en: Another did., zh: 被别人删掉。 }} }}\n\
+         variants:\n  only:\n    title: {{ en: Only, zh: 唯一 }}\n    expect: shown\n    \
+         lesson: {{ en: It is so., zh: 就是这样。 }}\n    claims: [ deleted_by_another('{key}') == 1 ]\n"
+    )
+}
+
+/// Asserts that a run and every order show that the key was orphaned and then deleted by another client.
+fn assert_deleted_by_another(place: &Place, lesson: &str, what: &str) {
+    std::fs::write(place.path().join("deletion.yaml"), lesson).expect("a lesson");
+    let run = place.run(&["run", "deletion.yaml"]);
+    assert_eq!(run.code, Some(0), "{what}: {}{}", run.out, run.err);
+    let explored = place.run(&["explore", "deletion.yaml", "--fault", "crash:A", "--json"]);
+    for broken in ["orphaned(", "deleted_by_another("] {
+        assert!(
+            explored.out.contains(&format!("\"invariant\":\"{broken}")),
+            "{what}: {}{}",
+            explored.out,
+            explored.err
+        );
+    }
+}
+
 /// Whatever kind a key is of, it belongs to the client that put something into it: on servers, and in every order.
 #[test]
 fn keys_of_all_kinds_belong_to_whoever_put_something_into_them() {
     let place = Place::new();
-    for (n, command) in [
+    for command in [
         "SET k A",
         "MSET k A",
+        "MSETNX k A",
         "APPEND k A",
         "SETRANGE k 0 A",
         "INCR k",
         "INCRBY k 2",
+        "INCRBYFLOAT k 2",
+        "BITFIELD k SET u8 0 1",
         "SETBIT k 7 1",
         "PFADD k A",
         "HSET k owner A",
         "HSETNX k owner A",
         "HINCRBY k A 1",
+        "HINCRBYFLOAT k A 1",
         "RPUSH k A",
+        "LMOVE l k LEFT LEFT",
         "SADD k A",
+        "SUNIONSTORE k s",
         "ZADD k 1 A",
+        "GEOADD k 1 1 A",
         "XADD k 1-1 a 1",
-    ]
-    .iter()
-    .enumerate()
-    {
-        let lesson = format!(
-            "format: 2\nid: kinds-{n}\ntrack: redis\ntitle: {{ en: Kinds, zh: 类型 }}\n\
-             summary: {{ en: All kinds., zh: 各种类型。 }}\nintro: {{ en: One key., zh: 一个键。 }}\nminutes: 1\n\
-             lab: redis\nclients: {{ A: {{ runs: owner }}, B: {{ runs: other }} }}\nprograms:\n  owner:\n    \
-             - put: {{ redis: {command} }}\n    - ask: {{ redis: EXISTS k }}\n  other:\n    \
-             - extend: {{ redis: PEXPIRE k 10000 }}\n    - delete: {{ redis: DEL k }}\n\
-             story: [ {{ move: A.put }}, {{ crash: A }}, {{ move: B.extend }}, {{ move: B.delete }} ]\n\
-             invariants:\n  - {{ never: orphaned('k'), says: {{ en: It is nobody's., zh: 它没有主人。 }} }}\n  \
-             - {{ never: deleted_by_another('k') > 0, says: {{ en: Another deleted it., zh: 被别人删掉。 }} }}\n\
-             variants:\n  only:\n    title: {{ en: Only, zh: 唯一 }}\n    expect: shown\n    \
-             lesson: {{ en: It is so., zh: 就是这样。 }}\n    \
-             claims: [ deleted_by_another('k') == 1, renewed_by_another('k') == 1 ]\n"
-        );
-        std::fs::write(place.path().join("kinds.yaml"), lesson).expect("a lesson");
-        let run = place.run(&["run", "kinds.yaml"]);
-        assert_eq!(run.code, Some(0), "{command}: {}{}", run.out, run.err);
-        let explored = place.run(&["explore", "kinds.yaml", "--fault", "crash:A", "--json"]);
-        for broken in ["orphaned('k')", "deleted_by_another('k') > 0"] {
-            assert!(explored.out.contains(broken), "{command}: {}{}", explored.out, explored.err);
-        }
+        "EVAL \"return redis.call('SET', KEYS[1], 'A')\" 1 k",
+        "EVAL \"redis.call('HSET', KEYS[1], 'owner', 'A')\" 1 k",
+    ] {
+        let put = format!("redis: {command}");
+        let setup = "{ redis: RPUSH l A B }, { redis: SADD s A }";
+        let operations = [put.as_str(), "redis: PEXPIRE k 10000", "redis: DEL k"];
+        let lesson = deletion("redis", setup, "k", operations);
+        let lesson = lesson.replace("== 1 ]", "== 1, renewed_by_another('k') == 1 ]");
+        assert_deleted_by_another(&place, &lesson, command);
     }
+    place.assert_nothing_left();
+}
+
+/// What a client deleted is seen from the servers: its words and replies may not say so.
+#[test]
+fn a_deletion_is_seen_however_it_was_made() {
+    let place = Place::new();
+    for delete in [
+        "DEL k other",
+        "UNLINK other k",
+        "GETDEL k",
+        "EXPIRE k 0",
+        "RENAME k other",
+        "FLUSHALL",
+        "SINTERSTORE k none other",
+        "EVAL \"redis.call('DEL', KEYS[1])\" 1 k",
+        "EVAL \"redis.call('DEL', KEYS[1]) return 0\" 1 k",
+        "EVAL \"local call = redis.call return call('UNLINK', KEYS[1])\" 1 k",
+    ] {
+        let delete = format!("redis: {delete}");
+        let lesson = deletion("redis", "", "k", ["redis: SET k A", "redis: PEXPIRE k 10000", &delete]);
+        assert_deleted_by_another(&place, &lesson, &delete);
+    }
+    let elsewhere = [
+        ("zookeeper", "", "/k", ["zk: multi create /k A", "zk: exists /k", "zk: multi delete /k"]),
+        (
+            "mariadb",
+            "{ sql: CREATE TABLE t (id INT PRIMARY KEY) }",
+            "t/1",
+            ["sql: INSERT IGNORE INTO t VALUES (1)", "sql: SELECT 1", "sql: DELETE FROM t WHERE id = 1"],
+        ),
+    ];
+    for (lab, setup, key, operations) in elsewhere {
+        assert_deleted_by_another(&place, &deletion(lab, setup, key, operations), lab);
+    }
+    place.assert_nothing_left();
+}
+
+/// A script's reply says what its author likes. Who deletes nothing, or a key of its own, is not accused.
+#[test]
+fn nobody_is_accused_of_a_deletion_that_did_not_happen() {
+    let place = Place::new();
+    let script = |body: &str| format!("redis: EVAL \"{body}\" 1 k");
+    for (put, delete) in [
+        (
+            "redis: SET k A".to_owned(),
+            script("if redis.call('GET', KEYS[1]) == 'B' then redis.call('DEL', KEYS[1]) end return 1"),
+        ),
+        (
+            "redis: SET k A".to_owned(),
+            script("if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], 'B') end return 1"),
+        ),
+    ] {
+        let lesson = deletion("redis", "", "k", [&put, "redis: EXISTS k", &delete]);
+        std::fs::write(place.path().join("deletion.yaml"), lesson).expect("a lesson");
+        let run = place.run(&["run", "deletion.yaml"]);
+        assert_eq!(run.code, Some(1), "{delete}: {}{}", run.out, run.err);
+        let explored = place.run(&["explore", "deletion.yaml", "--json"]);
+        assert!(
+            !explored.out.contains("\"invariant\":\"deleted_by_another("),
+            "{delete}: {}{}",
+            explored.out,
+            explored.err
+        );
+    }
+    // Each takes the key, if it is free, and deletes it again: B in a way that does not say whose the key is.
+    let lesson = deletion("redis", "", "k", ["redis: SET k A NX", "redis: EXISTS k", "redis: DEL k"]);
+    let taking = lesson
+        .replace(
+            "    - ask: { redis: 'SET k A NX' }\n",
+            "    - { if: put == 'OK', then: [ { drop: { redis: DEL k } } ] }\n",
+        )
+        .replace(
+            "{ redis: 'EXISTS k' }",
+            "{ redis: 'EVAL \"return redis.call(''SET'', KEYS[1], ''B'', ''NX'')\" 1 k' }",
+        )
+        .replace(
+            "    - delete: { redis: 'DEL k' }\n",
+            "    - { if: extend is not none, then: [ { delete: { redis: DEL k } } ] }\n",
+        )
+        .replace("{ crash: A }, ", "{ move: A.drop }, ")
+        .replace("== 1 ]", "== 0 ]");
+    std::fs::write(place.path().join("taking.yaml"), taking).expect("a lesson");
+    let run = place.run(&["run", "taking.yaml"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    let explored = place.run(&["explore", "taking.yaml", "--json"]);
+    assert!(
+        !explored.out.contains("\"invariant\":\"deleted_by_another("),
+        "{}{}",
+        explored.out,
+        explored.err
+    );
     place.assert_nothing_left();
 }

@@ -139,6 +139,11 @@ impl EtcdCall {
         Some((key, access, false))
     }
 
+    /// The lease whose time it starts anew.
+    pub(super) fn renews(&self) -> Option<i64> {
+        if let Self::Keepalive { lease } = self { Some(*lease) } else { None }
+    }
+
     /// A lease, which identifies the client to which it was granted.
     pub(super) fn leaves(&self) -> Option<(&'static str, bool)> {
         match self {

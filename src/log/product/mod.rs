@@ -195,6 +195,11 @@ impl Command {
         }
     }
 
+    /// The lease of etcd that it renews, and with it all keys that are attached to it.
+    pub(crate) fn renews(&self) -> Option<i64> {
+        if let Self::Etcd(call) = self { call.renews() } else { None }
+    }
+
     /// The state that it sets (`true`) or ends (`false`) in its connection or process for later commands, by a name: an
     /// open transaction, a locked mutex.
     pub fn leaves(&self) -> Option<(&str, bool)> {

@@ -177,6 +177,13 @@ impl KeyState {
     }
 }
 
+impl KeyValue {
+    /// The text of a plain string.
+    pub fn text(&self) -> Option<&str> {
+        if let Self::String(text) = self { Some(text) } else { None }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyValue {

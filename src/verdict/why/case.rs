@@ -332,6 +332,7 @@ impl Executed<'_> {
             key: key.to_owned(),
             access,
             puts: false,
+            proven: true,
             number: None,
         }
     }

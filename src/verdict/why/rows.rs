@@ -45,6 +45,7 @@ pub(crate) fn effects(events: &[Event]) -> Vec<Effect> {
                             key: row.to_owned(),
                             access,
                             puts: false,
+                            proven: true,
                             number: None,
                         };
                         match open.get_mut(actor).filter(|_| access != Access::Read) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    lesson::{ScriptKey, script_calls},
+    lesson::ScriptKey,
     log::{Access, Command, Reply},
 };
 
@@ -37,6 +37,60 @@ pub(crate) struct PossibleEffect {
     pub named_by_reply: bool,
     /// For commands whose reply does not say whether they succeeded: what must have existed before, or been found.
     pub requires: Option<Precondition>,
+}
+
+/// The keys that a command may write to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MayWrite {
+    Nothing,
+    Keys(Vec<String>),
+    /// Any key: its words do not name them all, as those of a script.
+    Anything,
+}
+
+impl MayWrite {
+    pub(crate) fn includes(&self, key: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Keys(keys) => keys.iter().any(|known| known == key),
+            Self::Anything => true,
+        }
+    }
+}
+
+/// The keys that a command may write to, given what it is known to do.
+pub(crate) fn may_write(command: &Command, acts: &[PossibleEffect]) -> MayWrite {
+    let written: Vec<_> = acts.iter().filter(|act| act.access != Access::Read).collect();
+    let keys = || MayWrite::Keys(written.iter().map(|act| act.key.clone()).collect());
+    match command {
+        Command::Local { .. } | Command::Flock { .. } => MayWrite::Nothing,
+        Command::Redis(words) if acts.is_empty() => {
+            let name = words.first().map(|name| name.to_ascii_uppercase()).unwrap_or_default();
+            if writes_no_key(&name) { MayWrite::Nothing } else { MayWrite::Anything }
+        }
+        Command::Script { .. } => MayWrite::Anything,
+        _ if acts.is_empty() => MayWrite::Anything,
+        _ if written.is_empty() => MayWrite::Nothing,
+        Command::Redis(_) => keys(),
+        // A sequential znode is named by the server, and the words of etcd's `put-if` name the key that it compares.
+        _ if written.iter().any(|act| act.named_by_reply || act.access == Access::Changed) => {
+            MayWrite::Anything
+        }
+        _ => keys(),
+    }
+}
+
+/// Whether a command of Redis that names no key writes to none.
+fn writes_no_key(name: &str) -> bool {
+    WITHOUT_KEYS.contains(&name)
+        || ["DISCARD", "INFO", "MULTI", "PING", "ROLE", "TIME", "WAIT"].contains(&name)
+}
+
+/// Whether the words and the reply of a command prove all that it did to keys.
+pub(crate) fn is_proven_by_reply(reply_kind: ReplyKind, acts: &[PossibleEffect]) -> bool {
+    reply_kind == ReplyKind::Plain
+        && !acts.is_empty()
+        && acts.iter().all(|act| act.access != Access::Changed && !act.puts)
 }
 
 /// What must exist for a command to take effect.
@@ -195,60 +249,12 @@ fn precondition(args: &[String]) -> Option<Precondition> {
     })
 }
 
+/// Commands that neither read nor write a key.
+const WITHOUT_KEYS: [&str; 5] = ["PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
+
 /// Whether a command changes nothing.
 pub(crate) fn only_reads(name: &str) -> bool {
     access_of(&name.to_ascii_uppercase()) == Some(Access::Read)
-}
-
-/// Whether a command creates no key.
-pub(crate) fn creates_no_key(name: &str) -> bool {
-    const WITHOUT_KEYS: [&str; 5] = ["PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
-    match access_of(name) {
-        Some(access) => matches!(access, Access::Read | Access::Deleted | Access::Expiry),
-        None => WITHOUT_KEYS.contains(&name),
-    }
-}
-
-/// Whether a command creates no key, or names the value of the key and its reply says whether it was set. With `GET`,
-/// and for `GETSET`, the reply is the old value instead.
-pub(crate) fn reports_created_keys(words: &[String]) -> bool {
-    let Some(name) = words.first().map(|name| name.to_ascii_uppercase()) else { return true };
-    match name.as_str() {
-        "SETNX" | "SETEX" | "PSETEX" => true,
-        "SET" => {
-            let mut options = words.iter().skip(3);
-            while let Some(option) = options.next() {
-                match option.to_ascii_uppercase().as_str() {
-                    "NX" | "XX" | "KEEPTTL" => {}
-                    "PX" | "EX" => drop(options.next()),
-                    _ => return false,
-                }
-            }
-            true
-        }
-        other => creates_no_key(other),
-    }
-}
-
-/// Whether a script's reply tells what it has deleted or extended as a command's reply does, so that no such effect is
-/// assumed where there was none: it returns what the server did to its only such key, and otherwise 0.
-pub(crate) fn reply_tells_effects(source: &str) -> bool {
-    let changes = |name: &str| matches!(access_of(name), Some(Access::Deleted | Access::Expiry));
-    let calls = script_calls(source);
-    let mut places = calls.iter().filter(|(name, _)| changes(name)).map(|(_, place)| place);
-    let Some(first) = places.next() else { return true };
-    let one_key = *first != ScriptKey::Derived && places.clone().all(|place| place == first);
-    let mut untold = 1 + places.count();
-    let answers = source.split("return").skip(1).all(|rest| {
-        let line = rest.lines().next().unwrap_or_default().trim();
-        let answer = line.strip_suffix("end").unwrap_or(line).trim();
-        let is_call = answer.starts_with("redis.call(") && answer.find(')') == Some(answer.len() - 1);
-        let is_change = is_call && matches!(&script_calls(answer)[..], [(name, _)] if changes(name));
-        untold -= usize::from(is_change);
-        is_change || answer == "0"
-    });
-    // In a script that asks for a key's TTL, nil is read as success.
-    one_key && answers && untold == 0 && !calls.iter().any(|(name, _)| name == "PTTL")
 }
 
 /// The lease of a command, from `PX 3000` or `EX 3` among its words, in milliseconds.

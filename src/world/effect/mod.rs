@@ -11,6 +11,7 @@ use std::{
 };
 
 pub use crate::log::Access;
+pub(crate) use command::MayWrite;
 pub use command::lease;
 use command::{PossibleEffect, ReplyKind};
 
@@ -35,6 +36,8 @@ pub struct Effect {
     pub access: Access,
     /// Whether it put something into a key of Redis that is no plain string.
     pub puts: bool,
+    /// Whether the words and the reply prove it: those of a script only suggest it.
+    pub proven: bool,
     /// The number in the reply: the new value of a counter, or a number that was read.
     pub number: Option<i64>,
 }
@@ -59,6 +62,7 @@ struct PendingCommand {
     server: String,
     acts: Vec<PossibleEffect>,
     reply_kind: ReplyKind,
+    proven: bool,
 }
 
 /// Derives the effects from a log, event by event.
@@ -95,9 +99,10 @@ impl Effects {
         &self.attempts
     }
 
-    /// Whether it is part of a transaction that was not carried out yet.
-    pub fn is_queued(&self, attempt: &Attempt) -> bool {
-        self.queued.values().flatten().any(|queued| queued.sent == attempt.sent)
+    /// The keys that a command may write to, and whether its reply will prove all that it did to them.
+    pub(crate) fn may_write(&self, command: &Command) -> (MayWrite, bool) {
+        let (reply_kind, acts) = command::parse(command, &self.scripts);
+        (command::may_write(command, &acts), command::is_proven_by_reply(reply_kind, &acts))
     }
 
     /// What the transactions that were not carried out yet will do, as a text.
@@ -126,7 +131,8 @@ impl Effects {
                         });
                     }
                 }
-                let flight = PendingCommand { sent: index, server: server.clone(), acts, reply_kind };
+                let proven = command::is_proven_by_reply(reply_kind, &acts);
+                let flight = PendingCommand { sent: index, server: server.clone(), acts, reply_kind, proven };
                 self.flights.insert(*op, flight);
                 Vec::new()
             }
@@ -201,6 +207,7 @@ impl Effects {
                 key,
                 access: act.access,
                 puts: act.puts,
+                proven: flight.proven,
                 number: number(reply),
             });
         }
@@ -212,26 +219,6 @@ impl Effects {
             attempt.refused = true;
         }
     }
-}
-
-/// Whether every program creates keys only by commands that name the value and whose reply says whether it was set, and
-/// never seems to delete or extend a missing key. Then nobody has set a key that does not exist, and its former setters
-/// do not matter any more.
-pub(crate) fn all_created_keys_are_reported(scenario: &Scenario) -> bool {
-    scenario.operations().all(|operation| match &operation.verb {
-        PlannedVerb::Redis(words) => {
-            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-            command::reports_created_keys(&words)
-        }
-        PlannedVerb::Script { source, .. } => {
-            let calls = script_calls(source);
-            let named = calls.iter().filter(|(_, key)| matches!(key, ScriptKey::Place(_)));
-            named.count() == source.matches("call").count()
-                && calls.iter().all(|(name, _)| command::creates_no_key(name))
-                && command::reply_tells_effects(source)
-        }
-        _ => true,
-    })
 }
 
 /// Whether a command of Redis did what it may do: `SET … NX` that answers nil did not.

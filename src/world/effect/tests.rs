@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    Access, Effect, Effects, all_created_keys_are_reported,
-    command::{parse, reply_tells_effects, reports_created_keys},
-    effects,
-};
+use super::{Access, Effect, Effects, command::parse, effects};
 use crate::{
     lesson::{Scenario, ScriptKey, script_calls, testing},
     log::{
@@ -189,60 +185,5 @@ proptest! {
     fn no_words_make_it_panic(words in proptest::collection::vec("[A-Za-z0-9/*-]{0,6}", 0..5)) {
         let _ = parse(&Command::Redis(words.clone()), &BTreeMap::new());
         let _ = script_calls(&words.join("redis.call('"));
-    }
-}
-
-#[test]
-fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
-    let sets = |wire: &str| {
-        let words: Vec<String> = wire.split_whitespace().map(str::to_owned).collect();
-        reports_created_keys(&words)
-    };
-    for wire in [
-        "SET lock ${token} NX PX ${lease}",
-        "set lock A",
-        "SETNX lock A",
-        "PSETEX lock 3000 A",
-        "GET lock",
-        "DEL lock",
-        "WATCH lock",
-    ] {
-        assert!(sets(wire), "{wire}");
-    }
-    // Their replies do not tell whether they set anything, or another command creates the key.
-    for wire in [
-        "SET lock A NX GET",
-        "SET lock A NX ${how}",
-        "SET lock PX GET",
-        "GETSET lock A",
-        "MULTI",
-        "INCR lock",
-        "HSET lock A 1",
-        "COPY old lock",
-        "EVAL ${text} 1 lock",
-    ] {
-        assert!(!sets(wire), "{wire}");
-    }
-    assert!(all_created_keys_are_reported(&scenario()));
-}
-
-#[test]
-fn a_script_answers_what_it_did_or_says_so_without_a_reason() {
-    for source in [
-        "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end\nreturn redis.call('DEL', KEYS[1])",
-        "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end",
-        "return redis.call('GET', KEYS[1])",
-    ] {
-        assert!(reply_tells_effects(source), "{source}");
-    }
-    for source in [
-        "redis.call('DEL', KEYS[1]) return 1",
-        "return redis.call('DEL', KEYS[1]) + 1",
-        "redis.call('DEL', KEYS[1]) return redis.call('GET', KEYS[2])",
-        "if ARGV[1] == '1' then return redis.call('DEL', KEYS[1]) end\nreturn redis.call('DEL', KEYS[2])",
-        "if redis.call('PTTL', KEYS[1]) > 5 then return redis.call('DEL', KEYS[1]) end",
-        "local n = redis.call('DEL', KEYS[1])\nreturn 0",
-    ] {
-        assert!(!reply_tells_effects(source), "{source}");
     }
 }

@@ -19,7 +19,7 @@ use super::{
     trail::Trail,
     transactions::{Pending, Transactions},
     unordered,
-    watched::{PastKeys, WatchedInvariant, watched_invariants},
+    watched::{WatchedInvariant, keys_with_past, watched_invariants},
 };
 use crate::{
     client::{self, protocol::Wire},
@@ -78,7 +78,7 @@ pub struct InProcess {
     /// Whether interchangeable clients may stand for each other.
     pub(crate) symmetry: bool,
     pub(crate) watches: Arc<[WatchedInvariant]>,
-    pub(crate) past: PastKeys,
+    pub(crate) past: Vec<String>,
     /// Whether any program uses `WATCH`.
     watches_keys: bool,
     pub(crate) cache: OutcomeCache,
@@ -109,7 +109,7 @@ impl InProcess {
         };
         Ok(Self {
             cache: OutcomeCache::new(scenario),
-            past: PastKeys::of(&watches, scenario, rules),
+            past: keys_with_past(&watches),
             watches_keys: scenario.sends(|name| name == "WATCH"),
             watches,
             scenario: with_shared_programs(scenario),
@@ -126,6 +126,11 @@ impl InProcess {
     /// Whether any invariant needs the whole log.
     fn wants_log(&self) -> bool {
         self.watches.iter().any(|watch| watch.reads.is_none())
+    }
+
+    /// Whether the events of a step need what the servers hold after it.
+    fn wants_states(&self) -> bool {
+        self.wants_log() || !self.past.is_empty()
     }
 
     fn fail(&self, operation: Option<&PlannedOperation>, why: Text) -> ExploreError {
@@ -410,7 +415,7 @@ impl InProcess {
         passed.map_err(|failure| self.fail(None, failure.why))?;
         let Output { now, events: mut kinds } = output;
         next.now = now;
-        if self.wants_log() {
+        if self.wants_states() {
             let changed = |n: usize| !Arc::ptr_eq(&from.keyspaces[n], &next.keyspaces[n]);
             if (0..next.keyspaces.len()).any(changed) {
                 let states = self.servers.states(&next.keyspaces, now)?.into_iter();
@@ -420,6 +425,9 @@ impl InProcess {
         }
         kinds.push(EventKind::Stop { item: from.steps, stop });
         let events: Vec<Event> = kinds.into_iter().map(|kind| Event { at: now, kind }).collect();
+        if !self.past.is_empty() {
+            next.tracked.resume(&self.servers.states(&from.keyspaces, from.now)?);
+        }
         for event in &events {
             next.tracked.take(next.steps, event, &mut touch);
         }
@@ -637,7 +645,7 @@ impl Explorer for InProcess {
         let keyspaces = keyspaces.collect::<Result<Vec<_>, _>>()?;
         let mut kinds = vec![self.opening.clone()];
         kinds.extend(output.events);
-        if self.wants_log() {
+        if self.wants_states() {
             let states = self.servers.states(&keyspaces, output.now)?;
             kinds.extend(states.into_iter().map(EventKind::State));
         }
@@ -649,7 +657,7 @@ impl Explorer for InProcess {
             tally: Tally::new(&self.scenario),
             steps: 0,
             keyspaces,
-            tracked: if self.past.keys.is_empty() {
+            tracked: if self.past.is_empty() {
                 Tracked::new(&self.scenario)
             } else {
                 Tracked::new(&self.scenario).with_past(&self.scenario)

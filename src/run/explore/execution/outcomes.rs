@@ -113,12 +113,12 @@ impl InProcess {
     ) -> Result<Vec<String>, ExploreError> {
         let Some(history) = tracked.history() else { return Ok(Vec::new()) };
         let states = self.servers.states(keyspaces, now)?;
-        let described = self.past.keys.iter().map(|key| {
+        let described = self.past.iter().map(|key| {
             let held = states.iter().filter_map(|state| match &state.observed {
                 Observed::Redis(keyspace) => keyspace.keys.get(key).map(|key| &key.value),
                 _ => None,
             });
-            history.described(key, held, self.past.reported)
+            history.described(key, held)
         });
         Ok(described.collect())
     }

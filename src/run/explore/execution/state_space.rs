@@ -141,7 +141,7 @@ impl<'x> CollapsedStates<'x> {
         let asked = watches.iter().flat_map(|watch| watch.reads.iter().flat_map(|reads| &reads.counters));
         let counters = asked.chain(explorer.cache.counters()).cloned().collect();
         // Who wrote a key tells clients apart.
-        let symmetry = if explorer.past.keys.is_empty() && explorer.symmetry {
+        let symmetry = if explorer.past.is_empty() && explorer.symmetry {
             Symmetry::of(&explorer.scenario, &explorer.rules)
         } else {
             Symmetry::none(&explorer.scenario)
@@ -447,7 +447,7 @@ impl<'x> CollapsedStates<'x> {
         let Slot { local, client, .. } = self.slots[state[SLOTS + n] as usize];
         let key = (local, node.now, state[CONTENTS], state[SKEWED], client.cut);
         if !self.moves.contains_key(&key) {
-            let asks_for_past = !self.explorer.past.keys.is_empty();
+            let asks_for_past = !self.explorer.past.is_empty();
             let (next, _) = self.explorer.take(node, pick)?;
             let kinds = next.trail.last().iter().map(|event| &event.kind);
             let kinds: Arc<[EventKind]> =
@@ -469,6 +469,9 @@ impl<'x> CollapsedStates<'x> {
             next[SLOTS + n] = id(self.slots.insert_full(slot).0);
         } else {
             let mut tracked = node.tracked.clone();
+            if !self.explorer.past.is_empty() {
+                tracked.resume(&self.explorer.servers.states(&node.keyspaces, node.now)?);
+            }
             for kind in &*events {
                 let event = Event { at: node.now, kind: of_actor(kind.clone(), actor) };
                 tracked.take(1, &event, &mut StepFootprint::default());
@@ -551,7 +554,7 @@ impl StateSpace for CollapsedStates<'_> {
     }
 
     fn bytes(&self) -> usize {
-        let past = if self.explorer.past.keys.is_empty() { HISTORY_BYTES } else { PAST_BYTES };
+        let past = if self.explorer.past.is_empty() { HISTORY_BYTES } else { PAST_BYTES };
         // Each interned item also takes a number, a hash and a byte in the table.
         let interned = |count: usize, size: usize| count * (size + 16);
         self.moves.capacity() * (size_of::<(MoveKey, MoveEffect)>() + 1)
@@ -616,7 +619,7 @@ fn matters(kind: &EventKind, asks_for_past: bool) -> bool {
     match kind {
         EventKind::Counted { .. } | EventKind::Believes { .. } | EventKind::GaveUp { .. } => true,
         EventKind::Sent { releases, .. } => asks_for_past || !releases.is_empty(),
-        EventKind::Replied { .. } => asks_for_past,
+        EventKind::Replied { .. } | EventKind::State(_) => asks_for_past,
         _ => false,
     }
 }

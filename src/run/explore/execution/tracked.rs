@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
-    log::{Event, EventKind, Limit, stands_for},
+    log::{Event, EventKind, Limit, ServerState, stands_for},
     run::explore::{Broken, StepFootprint},
     verdict::key_history::KeyHistory,
     world::Holding,
@@ -61,14 +61,19 @@ impl Tracked {
         self.past.as_ref().map(|past| &past.history)
     }
 
+    /// Takes over what servers hold before the next step, if the history of keys is tracked.
+    pub(crate) fn resume(&mut self, states: &[ServerState]) {
+        if let Some(past) = &mut self.past {
+            Arc::make_mut(past).history.resume(states);
+        }
+    }
+
     /// Adds an event of the last of `steps` steps, or before the first.
     pub(crate) fn take(&mut self, steps: usize, event: &Event, touch: &mut StepFootprint) {
         if let EventKind::Counted { counter, by, .. } = &event.kind {
             *self.counters.entry(counter.clone()).or_default() += by;
         }
-        if let (Some(past), EventKind::Sent { .. } | EventKind::Replied { .. }) =
-            (&mut self.past, &event.kind)
-        {
+        if let Some(past) = &mut self.past {
             let past = Arc::make_mut(past);
             past.events += 1;
             past.history.take(past.events, event);

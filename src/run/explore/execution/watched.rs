@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{keyspace::KeyContents, rules::Rules};
+use super::keyspace::KeyContents;
 use crate::{
     clock::LessonTime,
     lesson::{
@@ -17,7 +17,6 @@ use crate::{
     },
     log::{Event, EventKind},
     run::explore::StepFootprint,
-    world::effect::all_created_keys_are_reported,
 };
 
 #[derive(Debug, Clone)]
@@ -132,19 +131,10 @@ impl Reads {
 }
 
 /// The keys whose history any invariant reads.
-pub(crate) struct PastKeys {
-    pub(crate) keys: Vec<String>,
-    /// Whether keys are created only by commands that contain their value and whose replies arrive.
-    pub(crate) reported: bool,
-}
-
-impl PastKeys {
-    pub(crate) fn of(watches: &[WatchedInvariant], scenario: &Scenario, rules: &Rules) -> Self {
-        let reads = watches.iter().flat_map(|watch| &watch.reads);
-        let keys: BTreeSet<&String> = reads.flat_map(|reads| &reads.past).collect();
-        let reported = !rules.need_restorable_servers() && all_created_keys_are_reported(scenario);
-        Self { keys: keys.into_iter().cloned().collect(), reported }
-    }
+pub(crate) fn keys_with_past(watches: &[WatchedInvariant]) -> Vec<String> {
+    let reads = watches.iter().flat_map(|watch| &watch.reads);
+    let keys: BTreeSet<&String> = reads.flat_map(|reads| &reads.past).collect();
+    keys.into_iter().cloned().collect()
 }
 
 /// Everything that an answer depends on.
