@@ -67,9 +67,21 @@ fn html(words: &str) -> String {
     parts.map(|(n, part)| if n % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }).collect()
 }
 
+/// Escapes what Markdown would take for HTML or a link, outside code.
+fn prose(words: &str) -> String {
+    let parts = words.split('`').enumerate();
+    let escaped =
+        parts.map(
+            |(n, part)| {
+                if n % 2 == 1 { part.to_owned() } else { part.replace('<', "\\<").replace('[', "\\[") }
+            },
+        );
+    escaped.collect::<Vec<_>>().join("`")
+}
+
 /// The cards by track and lesson, in one language.
 pub fn markdown(cards: &[LessonCard<'_>], lang: Lang) -> String {
-    let line = |words: &str| printable::line(&words.replace('\n', " ")).into_owned();
+    let line = |words: &str| prose(&printable::line(&words.replace('\n', " ")));
     let mut out = format!("{MARKDOWN}# {}\n", TITLE.get(lang));
     let mut write = |words: String| out.push_str(&words);
     let asked: BTreeSet<&str> = cards.iter().flat_map(|(_, card)| &card.from).map(String::as_str).collect();

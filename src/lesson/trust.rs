@@ -145,11 +145,11 @@ impl Loaded {
     }
 
     /// The files that the lesson's commands name and that are not among `files`, also inside a word, as in `sh -c "python3
-    /// ../worker.py"`. An absolute path in first position is skipped, because it is an interpreter of the machine.
+    /// ../worker.py"`. A program of the machine in first position, such as `/usr/bin/python3`, is skipped.
     fn files_elsewhere(&self, directory: &FilePath, files: &[PathBuf]) -> Vec<PathBuf> {
         let named = self.commands().into_iter().flat_map(|words| words.iter().enumerate());
         named
-            .filter(|(n, word)| *n > 0 || !FilePath::new(word).is_absolute())
+            .filter(|(n, word)| *n > 0 || !is_of_machine(word))
             .flat_map(|(_, word)| std::iter::once(word.as_str()).chain(words_of_script(word)))
             .map(|word| directory.join(word))
             .filter(|path| path.is_file())
@@ -163,9 +163,13 @@ impl Loaded {
 /// What a shell would take for words if this were a script, more or less: it is enough that paths are among them. Not
 /// those of the machine's own programs and devices.
 fn words_of_script(word: &str) -> impl Iterator<Item = &str> {
-    let own = ["/bin", "/dev", "/proc", "/sbin", "/usr"];
     let parts = word.split(|c: char| c.is_whitespace() || "'\"`;|&<>()=$".contains(c));
-    parts.filter(move |part| *part != word && !own.iter().any(|own| FilePath::new(part).starts_with(own)))
+    parts.filter(move |part| *part != word && !is_of_machine(part))
+}
+
+/// Whether a path belongs to the machine's own programs and devices.
+fn is_of_machine(path: &str) -> bool {
+    ["/bin", "/dev", "/proc", "/sbin", "/usr"].iter().any(|own| FilePath::new(path).starts_with(own))
 }
 
 fn directory_of(file: &FilePath) -> PathBuf {

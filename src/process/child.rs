@@ -1,8 +1,8 @@
 //! A running process of the lab: its end is noticed; it can be frozen, thawed and killed; and it ends when
 //! its handle is dropped.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -291,10 +291,20 @@ fn wait(mut child: Child, pid: Pid, state: &ProcessState) {
     state.exit_sender.send_replace(Some(exit));
 }
 
+/// The end of a file that may be very large.
+fn end_of(log: &Path) -> io::Result<Vec<u8>> {
+    const MOST_BYTES: u64 = 64 << 10;
+    let mut file = File::open(log)?;
+    file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(MOST_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The last lines of a log file, for messages. Says so if there are none.
 pub(crate) fn log_tail(log: &Path) -> String {
     const LINES: usize = 12;
-    let text = match fs::read(log) {
+    let text = match end_of(log) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) => return format!("  (its log {} could not be read: {error})", log.display()),
     };

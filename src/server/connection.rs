@@ -8,6 +8,20 @@ use serde_json::Value as Json;
 
 use crate::log::{Command, Product, Reply};
 
+/// The most bytes of one reply: it is read into memory as a whole, and a lesson can request any.
+pub(crate) const LONGEST_REPLY: usize = 1 << 20;
+
+/// The error code for a reply that was too long and not read to its end.
+pub(crate) const TOO_LONG_CODE: &str = "TOOLONG";
+
+/// The error with which the connection breaks when a reply is longer.
+pub(crate) const TOO_LONG: &str = "the reply is longer than 1 MiB, the most that Lockstep reads";
+
+/// The reply instead of one that was too long.
+pub(crate) fn too_long() -> Reply {
+    Reply::Error { code: TOO_LONG_CODE.to_owned(), text: TOO_LONG.to_owned() }
+}
+
 /// The address of a server and how to use it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerAddress {

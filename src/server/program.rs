@@ -3,7 +3,9 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde::{Serialize, Serializer};
@@ -59,10 +61,35 @@ impl Program {
     }
 }
 
+/// How long a program may take to say its version, also on a busy machine.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+
 /// Runs a program for its version, which follows a marker. These programs end by themselves within milliseconds, so
 /// they have no guard.
 pub(super) fn version_of(path: &Path, args: &[&str], marker: &str) -> Result<Version, String> {
-    let output = Command::new(path).args(args).output().map_err(|error| error.to_string())?;
+    let asked = Command::new(path)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = asked.map_err(|error| error.to_string())?;
+    let since = Instant::now();
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if since.elapsed() > ANSWERS_WITHIN {
+            // It may have ended just now.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!(
+                "`{} {}` said nothing within {} s",
+                path.display(),
+                args.join(" "),
+                ANSWERS_WITHIN.as_secs()
+            ));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
     // Java prints its version to standard error.
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);

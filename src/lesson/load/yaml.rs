@@ -5,7 +5,12 @@ use crate::text::{Text, Words, both};
 /// Fragments of the parser's message, the message and the help for the author. The first match is used.
 const WORDS: &[(&[&str], Words, Words)] = &[
     (
-        &["repetition limit", "recursion limit"],
+        &["recursion limit"],
+        Words::new("this is nested too deeply", "嵌套层数太多"),
+        Words::new("write it with fewer levels", "请减少嵌套层数"),
+    ),
+    (
+        &["repetition limit"],
         Words::new("aliases (`*name`) that contain aliases multiply", "别名（`*name`）套别名，会成倍膨胀"),
         Words::new("write the parts out", "请把各部分直接写出来"),
     ),

@@ -1,11 +1,13 @@
 //! The only writer of the log.
 
+use std::io;
+
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Update;
 use crate::{
     clock::{LessonClock, LessonTime},
-    log::{Event, EventKind, Log, Reply},
+    log::{Event, EventKind, Log},
     text::{Text, both},
 };
 
@@ -20,8 +22,8 @@ pub(crate) struct Recorder {
     weight: usize,
 }
 
-/// The most that a run may record, in bytes of replies, commands and texts. Logs are kept in memory.
-const LARGEST: usize = 64 << 20;
+/// The most that a run may record, in bytes of its events as JSON. Logs are kept in memory.
+const LARGEST: usize = 128 << 20;
 
 /// The bytes that each event counts for in addition to its contents.
 const EVENT: usize = 64;
@@ -54,8 +56,8 @@ impl Recorder {
         }
         let most = LARGEST >> 20;
         Err(both!(
-            "the run has recorded more than {most} MiB of replies, commands and texts; a lesson may not",
-            "这次运行记录的回复、命令和文字超过了 {most} MiB，一节课不能这么多"
+            "the run has recorded more than {most} MiB of replies, messages and contents of servers; a lesson may not",
+            "这次运行记录的回复、消息和服务器内容超过了 {most} MiB，一节课不能这么多"
         ))
     }
 
@@ -79,27 +81,23 @@ impl Recorder {
     }
 }
 
+/// The size of an event as JSON, in bytes: about what it takes in memory, whatever kind it is of.
 fn weight(kind: &EventKind) -> usize {
-    match kind {
-        EventKind::Replied { reply, .. } => match reply.as_ref() {
-            Reply::Value(value) => json(value),
-            Reply::Error { code, text } => code.len() + text.len(),
-            Reply::Lost(why) => why.len(),
-        },
-        EventKind::Sent { command, .. } => command.arguments().map(str::len).sum(),
-        EventKind::Say { en, zh, .. } => en.len() + zh.len(),
-        EventKind::Said { text, zh, .. } => text.len() + zh.as_ref().map_or(0, String::len),
-        _ => 0,
-    }
-}
+    struct Length(usize);
 
-fn json(value: &serde_json::Value) -> usize {
-    use serde_json::Value;
-    let inner = match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(json).sum(),
-        Value::Object(map) => map.iter().map(|(key, item)| key.len() + json(item)).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    };
-    size_of::<Value>() + inner
+    impl io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut length = Length(0);
+    // Every event is recorded as JSON, and writing to a counter does not fail.
+    let _ = serde_json::to_writer(&mut length, kind);
+    length.0
 }

@@ -7,7 +7,9 @@ use serde_json::{Map, Value as Json};
 use super::DATABASE;
 use crate::{
     log::{Command, Reply},
-    server::connection::{Breaks, Connection, ReplyFuture, ServerAddress, value},
+    server::connection::{
+        Breaks, Connection, LONGEST_REPLY, ReplyFuture, ServerAddress, TOO_LONG, too_long, value,
+    },
 };
 
 /// The most rows that are read of one answer.
@@ -67,6 +69,11 @@ impl Client {
         match answer(connection, statement).await {
             Ok(value) => Reply::Value(value),
             Err(Error::Server(error)) => Reply::Error { code: error.code.to_string(), text: error.message },
+            Err(Error::Other(_)) => {
+                // The rest of the answer is still on its way over this connection.
+                self.connection = None;
+                too_long()
+            }
             Err(error) => {
                 self.connection = None;
                 Reply::Lost(error.to_string())
@@ -111,13 +118,17 @@ impl Connection for Client {
 
 /// Rows as a list of objects; the number of affected rows for a statement that changes rows; `OK` for any other.
 pub(super) async fn answer(connection: &mut Conn, statement: &str) -> Result<Json, Error> {
-    answer_with_columns(connection, statement).await.map(|(answer, _)| answer)
+    answer_with_columns(connection, statement, LONGEST_REPLY).await.map(|(answer, _)| answer)
 }
 
 /// The same, with the metadata of the rows' columns.
+///
+/// # Errors
+/// `Error::Other` if the values have more than `most` bytes: then the connection cannot be used any more.
 pub(super) async fn answer_with_columns(
     connection: &mut Conn,
     statement: &str,
+    most: usize,
 ) -> Result<(Json, Vec<Column>), Error> {
     let mut result = connection.query_iter(statement).await?;
     let Some(columns) = result.columns().filter(|columns| !columns.is_empty()) else {
@@ -126,15 +137,25 @@ pub(super) async fn answer_with_columns(
         let answer = if changes { result.affected_rows().into() } else { "OK".into() };
         return Ok((answer, Vec::new()));
     };
-    let mut rows = Vec::new();
+    let (mut rows, mut bytes) = (Vec::new(), 0);
     while let Some(row) = result.next().await? {
         if rows.len() < ROWS {
-            let fields = columns.iter().zip(row.unwrap());
+            let values = row.unwrap();
+            bytes += values.iter().map(size).sum::<usize>();
+            if bytes > most {
+                return Err(Error::Other(TOO_LONG.into()));
+            }
+            let fields = columns.iter().zip(values);
             let fields = fields.map(|(column, value)| (column.name_str().into_owned(), json(column, value)));
             rows.push(Json::Object(fields.collect::<Map<String, Json>>()));
         }
     }
     Ok((Json::Array(rows), columns.to_vec()))
+}
+
+/// The bytes of a value's text.
+fn size(value: &Value) -> usize {
+    if let Value::Bytes(bytes) = value { bytes.len() } else { 0 }
 }
 
 /// A value of the text protocol, in which numbers are texts.

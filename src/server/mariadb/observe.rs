@@ -92,10 +92,10 @@ impl MariadbObserver {
             Some(connection) => connection,
             None => self.open().await?,
         };
-        let mut answered = answer_with_columns(&mut connection, query).await;
+        let mut answered = answer_with_columns(&mut connection, query, usize::MAX).await;
         if answered.as_ref().is_err_and(Error::is_fatal) {
             connection = self.open().await?;
-            answered = answer_with_columns(&mut connection, query).await;
+            answered = answer_with_columns(&mut connection, query, usize::MAX).await;
         }
         *slot = Some(connection);
         let (rows, columns) = answered?;

@@ -14,6 +14,11 @@ use crate::server::redis::observe::{InTopology, RedisObserver};
 use crate::server::redis::persistence::persistence;
 use crate::server::redis::programs::SERVER;
 
+/// A path between the quotes of a configuration file.
+fn quoted(path: &Path) -> String {
+    path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"")
+}
+
 /// The configuration file of a server, which only its owner may read: it contains a secret.
 fn configuration(
     boot: &Boot<'_>,
@@ -28,8 +33,8 @@ fn configuration(
         "bind 127.0.0.1\nport {}\nunixsocket \"{}\"\nunixsocketperm 700\ndir \"{}\"\n\
          save \"\"\n{}notify-keyspace-events \"\"\ndaemonize no\nlogfile \"\"\n{}{extra}",
         port.map_or(0, |address| address.port()),
-        socket.display(),
-        data.display(),
+        quoted(socket),
+        quoted(data),
         persistence(boot.settings),
         users(boot.secret),
     )

@@ -6,7 +6,7 @@ use redis::{PushInfo, PushKind, RedisResult, aio::MultiplexedConnection};
 use super::connection;
 use crate::{
     log::{Command, Reply},
-    server::connection::{Breaks, Connection, Notify, ReplyFuture, ServerAddress, value},
+    server::connection::{Breaks, Connection, Notify, ReplyFuture, ServerAddress, TOO_LONG_CODE, value},
 };
 
 /// A client of one Redis server: connected on first use, and again after a loss. An operation in flight when the
@@ -87,7 +87,7 @@ impl Client {
         };
         let broken = match &reply {
             Reply::Lost(_) => true,
-            Reply::Error { code, .. } => code == connection::TOO_LONG_CODE,
+            Reply::Error { code, .. } => code == TOO_LONG_CODE,
             Reply::Value(_) => false,
         };
         if broken {

@@ -7,11 +7,9 @@ use redis::{
 };
 use serde_json::Value as Json;
 
-use super::stream::{self, LONGEST_REPLY, TOO_LONG};
+use super::stream;
 use crate::log::Reply;
-
-/// The error code for a reply that was too long and not read to its end.
-pub(crate) const TOO_LONG_CODE: &str = "TOOLONG";
+use crate::server::connection::{LONGEST_REPLY, TOO_LONG, too_long};
 
 /// Connects over a Unix socket or TCP. `heard` receives what the server sends unasked.
 pub(crate) async fn connect(
@@ -71,10 +69,6 @@ pub(crate) fn in_resp2(value: Value) -> Value {
         Value::Boolean(yes) => Value::Int(yes.into()),
         other => other,
     }
-}
-
-fn too_long() -> Reply {
-    Reply::Error { code: TOO_LONG_CODE.to_owned(), text: TOO_LONG.to_owned() }
 }
 
 /// The approximate number of bytes of a value on the wire.

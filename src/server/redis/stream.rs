@@ -13,11 +13,7 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
-/// The most bytes that are read in answer to what was sent.
-pub(crate) const LONGEST_REPLY: usize = 1 << 20;
-
-/// The error with which the connection breaks when a reply is longer.
-pub(crate) const TOO_LONG: &str = "the reply is longer than 1 MiB, the most that Lockstep reads";
+use crate::server::connection::{LONGEST_REPLY, TOO_LONG};
 
 /// Connects to the path of a Unix socket, or to a host and port.
 pub(crate) async fn open(address: &ConnectionAddr) -> io::Result<Bounded> {

@@ -158,6 +158,28 @@ mod tests {
     }
 
     #[test]
+    fn changes_at_the_same_time_are_all_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("progress.json");
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for variant in 0..8 {
+                        let (mut store, _) = Store::at(path.clone());
+                        store
+                            .note(&format!("lesson-{n}"), &format!("variant-{variant}"), DONE)
+                            .expect("noted");
+                    }
+                });
+            }
+        });
+        let (store, trouble) = Store::at(path);
+        assert_eq!(trouble, None);
+        assert_eq!(store.get().lessons.values().map(|variants| variants.len()).sum::<usize>(), 64);
+    }
+
+    #[test]
     fn what_was_reached_in_a_variant_follows_it_to_its_new_lesson() {
         let mut progress = Progress::default();
         let mut note = |id: &str, variant: &str, record| {

@@ -2,9 +2,12 @@
 //! be understood.
 
 use std::{
-    fs, io,
+    fs::{self, File, TryLockError},
+    io,
     io::Write as _,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use etcetera::BaseStrategy as _;
@@ -87,6 +90,7 @@ impl<T: Content> UserFile<T> {
             return Ok(());
         }
         let mut result = Ok(());
+        let _lock = self.path.as_deref().and_then(lock);
         if let Some(path) = &self.path {
             match read(path) {
                 Ok(newest) => self.content = newest,
@@ -105,6 +109,26 @@ impl<T: Content> UserFile<T> {
             self.path = None;
         }
         result
+    }
+}
+
+/// Locks the directory of a file against other Lockstep processes, until the returned value is dropped. `None` if it
+/// cannot be locked: then the file is changed all the same, as where there is no `flock`.
+fn lock(path: &Path) -> Option<File> {
+    const LOCKED_FOR: Duration = Duration::from_secs(2);
+    let directory = path.parent()?;
+    fs::create_dir_all(directory).ok()?;
+    let directory = File::open(directory).ok()?;
+    let asked = Instant::now();
+    loop {
+        match directory.try_lock() {
+            Ok(()) => return Some(directory),
+            // A process that is stopped must not keep all others waiting.
+            Err(TryLockError::WouldBlock) if asked.elapsed() < LOCKED_FOR => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(_) => return None,
+        }
     }
 }
 
