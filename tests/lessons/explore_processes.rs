@@ -1,0 +1,63 @@
+//! `lockstep explore` with client processes: every order begins with servers and connections that are like new ones, and
+//! time passes in it as it does inside Lockstep.
+
+use serde_json::Value;
+
+use crate::{
+    place::{Answer, Place},
+    texts::{HEAD, ONLY},
+};
+
+/// Explores a lesson of two clients: `body` is its lab, setup and programs `a` and `b`.
+fn explored(body: &str, never: &str, args: &[&str]) -> Answer {
+    let place = Place::new();
+    let text = format!(
+        "{HEAD}{body}
+clients:
+  A: {{ runs: a }}
+  B: {{ runs: b }}
+story:
+  - pass: 1s
+invariants:
+  - never: {never}
+    says: {{ en: So., zh: 是。 }}
+    goal: {{ en: Not so., zh: 不是。 }}
+{ONLY}    claims:
+      - that: 1 == 1
+"
+    );
+    place.write("tried.yaml", text);
+    let answer = place.run(&[&["explore", "tried.yaml", "--json"], args].concat());
+    place.assert_nothing_left();
+    answer
+}
+
+/// The number of orders, and of those that break the invariant.
+fn counts(answer: &Answer) -> [u64; 2] {
+    assert!(matches!(answer.code, Some(0 | 1)), "{}", answer.err);
+    let found: Value = answer.json().remove(0);
+    let count = |name: &str| found[name].as_u64().unwrap_or_default();
+    [count("interleavings") + count("pruned"), count("violations")]
+}
+
+/// Two clients take a lock with a lease, of which the first begins with `first`.
+fn leases(first: &str) -> String {
+    let locked = "
+    - acquire: { redis: 'SET lock ${token} NX PX 3000' }
+    - if: acquire == 'OK'
+      then: [ holds: lock ]
+    - release: { redis: DEL lock }
+    - drops: lock";
+    format!("lab: redis\nprograms:\n  a:\n    - first: {first}{locked}\n  b:{locked}\n")
+}
+
+#[test]
+fn a_lease_ends_where_time_may_pass_also_with_client_processes() {
+    let args = ["--slow", "1", "--moves", "4"];
+    let found = |first: &str| counts(&explored(&leases(first), "{ overlap: lock }", &args));
+    let hosted = found("{ redis: GET other }");
+    assert!(hosted[1] > 0, "{hosted:?}");
+    for first in ["{ redis: SUBSCRIBE other }", "{ local: lock mutex }"] {
+        assert_eq!(found(first), hosted, "{first}");
+    }
+}
