@@ -61,3 +61,31 @@ fn a_lease_ends_where_time_may_pass_also_with_client_processes() {
         assert_eq!(found(first), hosted, "{first}");
     }
 }
+
+#[test]
+fn no_order_finds_the_scripts_of_another() {
+    let runs = "lab: redis\nprograms:
+  a:
+    - run: { redis: 'EVAL \"return 1\" 0' }
+  b:
+    - again: { redis: EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0, allow: [NOSCRIPT] }
+    - if: error is not none
+      then: [ count: missed ]
+";
+    assert_eq!(counts(&explored(runs, "missed > 0", &[])), [2, 1]);
+    let restarted = explored(runs, "missed > 0", &["--fault", "restart"]);
+    assert_eq!(restarted.code, Some(2), "{}", restarted.out);
+    assert!(restarted.err.contains("EVALSHA"), "{}", restarted.err);
+    // What the setup stores is there in every order.
+    let function = r#"lab: redis
+setup:
+  - redis: "FUNCTION LOAD '#!lua name=l\nredis.register_function(\"f\", function() return 1 end)'"
+programs:
+  a: &p
+    - call: { redis: FCALL f 0, allow: [ERR] }
+    - if: call != 1
+      then: [ count: missed ]
+  b: *p
+"#;
+    assert_eq!(counts(&explored(function, "missed > 0", &[])), [2, 0]);
+}

@@ -16,6 +16,9 @@ const WAITING: &str = "
     WAIT WAITAOF BLPOP BRPOP BLMOVE BLMPOP BRPOPLPUSH BZPOPMIN BZPOPMAX BZMPOP XREAD XREADGROUP
 ";
 
+/// Redis commands that run what the server has stored beside its keys: restoring these does not restore that.
+const STORED: &str = "EVALSHA EVALSHA_RO FCALL FCALL_RO";
+
 impl Scenario {
     /// Whether the state of the clients cannot be restored, so that each order has to be carried out by processes.
     pub fn needs_processes(&self) -> bool {
@@ -24,7 +27,7 @@ impl Scenario {
         };
         let listens = self.actors.iter().any(|plan| plan.program.listens);
         // A client that blocks inside the server cannot be restored to that state.
-        let waits = || self.sends(|name| has_word(WAITING, name));
+        let waits = || self.sends(|name| has_word(WAITING, name) || has_word(STORED, name));
         self.is_attached()
             || listens
             || !self.lab().can_be_restored()
