@@ -89,3 +89,27 @@ programs:
 "#;
     assert_eq!(counts(&explored(function, "missed > 0", &[])), [2, 0]);
 }
+
+/// A sequential node is numbered by how many nodes were ever created beside it, which deleting them does not undo.
+#[test]
+fn the_root_of_zookeeper_is_new_in_every_order() {
+    let sequential = "lab: zookeeper\nsetup:\n  - zk: create /there\nprograms:
+  a:
+    - create: { zk: create -s /n }
+  b:
+    - look: { zk: exists /x }
+";
+    for never in ["orphaned('/n0000000001')", "exists('/n0000000001')"] {
+        assert_eq!(counts(&explored(sequential, never, &[])), [2, 2], "{never}");
+    }
+    let data = "lab: zookeeper\nprograms:
+  a:
+    - look: { zk: get / }
+    - if: look == 'x'
+      then: [ count: seen ]
+    - set: { zk: set / x }
+  b:
+    - look: { zk: exists /x }
+";
+    assert_eq!(counts(&explored(data, "seen > 0", &[])), [3, 0]);
+}
