@@ -113,3 +113,12 @@ fn the_root_of_zookeeper_is_new_in_every_order() {
 ";
     assert_eq!(counts(&explored(data, "seen > 0", &[])), [3, 0]);
 }
+
+#[test]
+fn the_clock_of_a_server_is_set_by_one_amount() {
+    let body = leases("{ redis: GET other }");
+    let args = ["--fault", "skew:redis=5s", "--fault", "skew:redis=-3s"];
+    let refused = explored(&body, "{ overlap: lock }", &args);
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("-3000 ms and 5000 ms"), "{}", refused.err);
+}

@@ -532,6 +532,15 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
         skewed.sort_unstable();
         skewed.dedup();
     }
+    if let Some([(server, one), (_, other)]) =
+        rules.skew.array_windows().find(|[one, other]| one.0 == other.0)
+    {
+        let name = servers[*server];
+        return Err(ExploreError::Fault(both!(
+            "`skew`: an order can set the clock of `{name}` by one amount, and there are two: {one} ms and {other} ms",
+            "`skew`：`{name}` 的时钟只能有一个偏移量，这里给了两个：{one} 毫秒和 {other} 毫秒"
+        )));
+    }
     if !rules.restart.is_empty() && setup_changes_the_server(scenario) {
         return Err(ExploreError::Fault(both!(
             "`restart`: `setup` changes the server itself, and what it changed would not be there any more",
