@@ -115,6 +115,23 @@ fn the_root_of_zookeeper_is_new_in_every_order() {
 }
 
 #[test]
+fn a_session_of_mariadb_remembers_nothing_of_another_order() {
+    let body = "lab: mariadb\nsetup:
+  - sql: CREATE TABLE l (id INT PRIMARY KEY AUTO_INCREMENT, o INT NOT NULL)
+programs:
+  a:
+    - last: { sql: SELECT LAST_INSERT_ID() AS id }
+    - if: last[0].id == 0
+      then: [ count: fresh ]
+    - put: { sql: INSERT INTO l (o) VALUES (1) }
+  b:
+    - look: { sql: SELECT 1 AS x }
+    - again: { sql: SELECT 1 AS x }
+";
+    assert_eq!(counts(&explored(body, "fresh > 0", &[])), [6, 6]);
+}
+
+#[test]
 fn the_clock_of_a_server_is_set_by_one_amount() {
     let body = leases("{ redis: GET other }");
     let args = ["--fault", "skew:redis=5s", "--fault", "skew:redis=-3s"];

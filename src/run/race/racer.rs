@@ -69,7 +69,7 @@ impl Racer {
             opening: opening(&director),
             director,
             scenario: scenario.clone(),
-            options: options.clone(),
+            options,
             tempo,
             connections: Connections::default(),
             needs_restart: false,
