@@ -1,7 +1,7 @@
 //! `lockstep explore` with client processes: every order begins with servers and connections that are like new ones, and
 //! time passes in it as it does inside Lockstep.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     place::{Answer, Place},
@@ -138,4 +138,22 @@ fn the_clock_of_a_server_is_set_by_one_amount() {
     let refused = explored(&body, "{ overlap: lock }", &args);
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     assert!(refused.err.contains("-3000 ms and 5000 ms"), "{}", refused.err);
+}
+
+#[test]
+fn an_invariant_about_what_has_not_happened_yet_is_not_broken() {
+    let body = "lab: redis\nprograms:
+  a:
+    - put: { redis: RPUSH list a }
+    - all: { redis: LRANGE list 0 -1 }
+  b:
+    - listen: { redis: SUBSCRIBE channel }
+";
+    for never in ["woken_by('B.listen') > 0", "A.all|length == 0", "'z' in A.all"] {
+        let answer = explored(body, &format!("\"{never}\""), &[]);
+        assert_eq!(counts(&answer)[1], 0, "{never}: {}", answer.out);
+    }
+    let answer = explored(body, "\"A.all|length == 1\"", &[]);
+    assert_eq!(counts(&answer), [3, 3], "{}", answer.out);
+    assert_eq!(answer.json()[0]["shortest"], json!(["A.put", "A.all"]), "{}", answer.out);
 }
