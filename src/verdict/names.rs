@@ -290,7 +290,9 @@ impl Facts {
     fn last_move(&self, reference: &str) -> Result<usize, Error> {
         let moved = self.moves(reference).pop();
         self.note(|| moved);
-        moved.ok_or_else(|| wrong(format!("`{reference}` never moved")))
+        // As with a reply that has not come yet.
+        let never = || Error::new(ErrorKind::UndefinedError, format!("`{reference}` never moved"));
+        moved.ok_or_else(never)
     }
 
     /// How much a metric of a server grew in the step of a move.

@@ -22,6 +22,7 @@ mod documents;
 mod etcd;
 mod explore;
 mod explore_alike;
+mod explore_processes;
 mod explore_why;
 mod export;
 mod flock;

@@ -169,14 +169,19 @@ fn bounded(
         let costs = arguments.iter().map(cost).collect::<Result<Vec<usize>, Error>>()?;
         spend(state, costs.iter().sum())?;
         spend(state, growth(name, &arguments, &costs)?)?;
-        let result = inner.call(state, &arguments).map_err(|error| no_number(name, &arguments, error))?;
+        let result = inner.call(state, &arguments).map_err(|error| reworded(name, &arguments, error))?;
         spend(state, cost(&result)?)?;
         Ok(result)
     }
 }
 
-/// Replaces the parser's message about digits by one that quotes the text that is no number.
-fn no_number(name: &str, arguments: &[Value], error: Error) -> Error {
+/// Replaces the parser's message about digits by one that quotes the text that is no number. What cannot be done with a
+/// reply that has not come yet is told apart from what cannot be done at all.
+fn reworded(name: &str, arguments: &[Value], error: Error) -> Error {
+    if arguments.first().is_some_and(Value::is_undefined) {
+        let why = error.detail().unwrap_or("it has no value").to_owned();
+        return Error::new(ErrorKind::UndefinedError, why);
+    }
     match arguments.first().and_then(Value::as_str) {
         Some(text) if matches!(name, "int" | "float") => {
             let beginning: String = text.chars().take(40).collect();

@@ -8,7 +8,7 @@ use super::super::{
     expr::{Template, split_words},
 };
 use crate::{
-    log::{Command, Product},
+    log::{Command, Product, product::zookeeper},
     text::{Text, both},
 };
 
@@ -215,6 +215,15 @@ impl PlannedCall {
             Some(Self { product: self.product, name, flags, operands, form, releases: false })
         };
         calls.filter_map(part).collect()
+    }
+
+    /// Whether the call shows what the root of ZooKeeper's tree has been through. `names`: what is known beforehand.
+    pub(crate) fn shows_root(&self, names: &Value) -> bool {
+        self.product == Product::Zookeeper
+            && self.parts().iter().any(|part| {
+                let path = part.operands("PATH").next().and_then(|path| path.render(names).ok());
+                path.is_some_and(|path| zookeeper::shows_root(&part.name, part.has_flag("-s"), &path))
+            })
     }
 
     /// Whether the call leaves a watch.

@@ -16,20 +16,31 @@ const WAITING: &str = "
     WAIT WAITAOF BLPOP BRPOP BLMOVE BLMPOP BRPOPLPUSH BZPOPMIN BZPOPMAX BZMPOP XREAD XREADGROUP
 ";
 
+/// Redis commands that run what the server has stored beside its keys: restoring these does not restore that.
+const STORED: &str = "EVALSHA EVALSHA_RO FCALL FCALL_RO";
+
 impl Scenario {
-    /// Whether the state of the clients cannot be restored, so that each order has to be carried out by processes.
+    /// Whether the state of clients or servers cannot be restored, so that each order has to be carried out by processes.
     pub fn needs_processes(&self) -> bool {
         let kept = |verb: &PlannedVerb| {
             matches!(verb, PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_))
         };
         let listens = self.actors.iter().any(|plan| plan.program.listens);
         // A client that blocks inside the server cannot be restored to that state.
-        let waits = || self.sends(|name| has_word(WAITING, name));
+        let waits = || self.sends(|name| has_word(WAITING, name) || has_word(STORED, name));
         self.is_attached()
             || listens
             || !self.lab().can_be_restored()
             || self.operations().any(|operation| kept(&operation.verb))
             || waits()
+    }
+
+    /// Whether a program is shown what the root of ZooKeeper's tree has been through, so that only a new server is like
+    /// another.
+    pub fn shows_root(&self) -> bool {
+        let names = self.scope.value();
+        self.operations()
+            .any(|operation| matches!(&operation.verb, PlannedVerb::Call(call) if call.shows_root(&names)))
     }
 
     /// Whether a program may send a Redis command whose name, in capitals, satisfies the predicate.

@@ -210,7 +210,8 @@ impl Command {
             Self::Local { lock, name } => Some((name, *lock)),
             Self::Flock { call, path } => Some((path, *call != Flock::Unlock)),
             Self::Etcd(call) => call.leaves(),
-            Self::Redis(_) | Self::Script { .. } | Self::Zookeeper(_) => None,
+            Self::Zookeeper(call) => call.leaves(),
+            Self::Redis(_) | Self::Script { .. } => None,
         }
     }
 

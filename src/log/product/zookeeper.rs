@@ -100,7 +100,28 @@ pub enum Call {
     },
 }
 
+/// Whether a call shows what the root of the tree has been through, which emptying the server does not undo: its version
+/// counts every node that was ever created there, sequential ones have that number in their names, and its data stay.
+pub(crate) fn shows_root(name: &str, sequential: bool, path: &str) -> bool {
+    match name {
+        "create" => sequential && path.starts_with('/') && parent(path).is_empty(),
+        "exists" | "get" | "set" | "check" => path == "/",
+        _ => false,
+    }
+}
+
 impl Call {
+    /// What the root of the tree keeps of a call.
+    pub(super) fn leaves(&self) -> Option<(&'static str, bool)> {
+        let shown = match self {
+            Self::Multi { calls } => return calls.iter().find_map(Self::leaves),
+            Self::Create { sequential, path, .. } => shows_root("create", *sequential, path),
+            Self::Set { path, .. } => shows_root("set", false, path),
+            _ => false,
+        };
+        shown.then_some(("root", true))
+    }
+
     /// Builds a call from the words that `zkCli` would be given.
     pub(crate) fn new(name: &str, flags: &[String], operands: Vec<String>) -> Result<Self, String> {
         let flag = |name: &str| flags.iter().any(|flag| flag == name);

@@ -77,9 +77,9 @@ pub(crate) async fn run(
         if rules.need_restorable_servers() || scenario.is_attached() && !rules.skew_client.is_empty() {
             return Err(ExploreError::Fault(both!(
                 "an order may have no fault but `crash`, `freeze` and the `skew` of a client where it is carried out with \
-                 client processes: on other servers than Redis, and with operations that wait inside their server; with \
-                 clients that are programs of their own (`exec`) only `crash` and `freeze`",
-                "需要客户端进程来执行的顺序（非 Redis 的服务器，或者会在服务器内部等待的操作），其中的故障只能是 `crash`、`freeze` 和客户端的 \
+                 client processes: on other servers than Redis, with operations that wait inside their server, and with \
+                 `EVALSHA` and `FCALL`; with clients that are programs of their own (`exec`) only `crash` and `freeze`",
+                "需要客户端进程来执行的顺序（非 Redis 的服务器、会在服务器内部等待的操作，或者 `EVALSHA`、`FCALL`），其中的故障只能是 `crash`、`freeze` 和客户端的 \
                  `skew`；客户端是外部程序（写了 `exec`）时只能是 `crash` 和 `freeze`"
             )));
         }
@@ -531,6 +531,15 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
     for skewed in [&mut rules.skew, &mut rules.skew_client] {
         skewed.sort_unstable();
         skewed.dedup();
+    }
+    if let Some([(server, one), (_, other)]) =
+        rules.skew.array_windows().find(|[one, other]| one.0 == other.0)
+    {
+        let name = servers[*server];
+        return Err(ExploreError::Fault(both!(
+            "`skew`: an order can set the clock of `{name}` by one amount, and there are two: {one} ms and {other} ms",
+            "`skew`：`{name}` 的时钟只能有一个偏移量，这里给了两个：{one} 毫秒和 {other} 毫秒"
+        )));
     }
     if !rules.restart.is_empty() && setup_changes_the_server(scenario) {
         return Err(ExploreError::Fault(both!(

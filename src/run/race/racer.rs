@@ -63,12 +63,13 @@ impl Racer {
     /// Starts the lab and the clients.
     pub async fn set_up(scenario: &Scenario, options: &LabOptions) -> Result<Self, RunError> {
         let (tempo, watched) = watch::channel(Tempo::Jump);
-        let director = Director::set_up(scenario.clone(), options, 0, watched, None).await?;
+        let options = if scenario.shows_root() { options.with_new_servers() } else { options.clone() };
+        let director = direct(scenario, &options, watched).await?;
         Ok(Self {
             opening: opening(&director),
             director,
             scenario: scenario.clone(),
-            options: options.clone(),
+            options,
             tempo,
             connections: Connections::default(),
             needs_restart: false,
@@ -115,7 +116,7 @@ impl Racer {
     /// Replaces the lab by a new one.
     pub(crate) async fn replace_lab(&mut self) -> Result<(), RunError> {
         let watched = self.tempo.subscribe();
-        let mut fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
+        let mut fresh = direct(&self.scenario, &self.options, watched).await?;
         fresh.harness.lab.succeed(&self.director.harness.lab);
         self.connections = Connections::default();
         self.watched.clear();
@@ -210,13 +211,20 @@ impl Racer {
             silent = Instant::now();
             director.clock.set_rate(Rate::NORMAL)?;
         }
-        self.needs_restart = !director.pending.by_op.is_empty() || leaves_state(director.log());
+        self.needs_restart = self.leaves_state();
+        let director = &mut self.director;
         director.clock.set_rate(Rate::PAUSED)?;
         for state in director.harness.observe().await? {
             director.recorder.record(EventKind::State(state));
         }
         let log = printed::with_releases(&self.take_log(), &self.scenario);
         Ok(stops::with_stops(&log))
+    }
+
+    /// Whether a server, a client or a connection holds state that emptying the servers does not remove.
+    pub(crate) fn leaves_state(&self) -> bool {
+        let Director { pending, recorder, .. } = &self.director;
+        !pending.by_op.is_empty() || leaves_state(&recorder.log) || self.scenario.shows_root()
     }
 
     /// Takes the log so far and begins a new one.
@@ -238,7 +246,7 @@ impl Racer {
             // A program that ends with an error does not end the run.
             self.director.left_story = true;
         }
-        self.director.unsubscribe(path).await?;
+        self.director.renew_connections(path).await?;
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;
         // A setup may leave a connection in another state, such as another database. A session has no such states.
@@ -291,6 +299,22 @@ impl Racer {
         }
         Ok(())
     }
+}
+
+/// Starts a lab with its clients.
+async fn direct(
+    scenario: &Scenario,
+    options: &LabOptions,
+    tempo: watch::Receiver<Tempo>,
+) -> Result<Director, RunError> {
+    let mut first = scenario.clone();
+    if scenario.shows_root() {
+        // Every race and order carries the setup out itself, and what it creates is counted.
+        first.setup.clear();
+    }
+    let mut director = Director::set_up(first, options, 0, tempo, None).await?;
+    director.scenario = scenario.clone();
+    Ok(director)
 }
 
 /// Sends the next operation of every actor that has started and is ready. Returns whether there was any.
@@ -361,8 +385,8 @@ fn opening(director: &Director) -> Vec<EventKind> {
     kinds.filter(kept).collect()
 }
 
-/// Whether an actor has left state in its process or in a connection: a mutex, an open transaction.
-pub(crate) fn leaves_state(log: &Log) -> bool {
+/// Whether an actor has left state in its process, in a connection or in a server: a mutex, an open transaction.
+fn leaves_state(log: &Log) -> bool {
     let mut left = HashSet::new();
     for event in log.events() {
         if let EventKind::Sent { actor, command, server, .. } = &event.kind {

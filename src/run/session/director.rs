@@ -24,7 +24,10 @@ use crate::{
         parse_millis,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, ServerState, Stop, Target},
+    log::{
+        ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, Product, ServerInfo, ServerState, Stop,
+        Target,
+    },
     program::Actors,
     text::Text,
     verdict::Watch,
@@ -406,12 +409,15 @@ impl Director {
         self.actors.ids().any(at_work)
     }
 
-    /// Reconnects the clients if a program listens for notifications, which ends all subscriptions.
-    pub(crate) async fn unsubscribe(&mut self, path: &Path) -> Result<(), RunError> {
-        if self.scenario.actors.iter().any(|plan| plan.program.listens) {
-            for _ in 0..self.harness.ask_to_reconnect().await? {
-                self.handle_until(|response| matches!(response, Response::Reached), path).await?;
-            }
+    /// Reconnects the clients where a connection has a state of its own: subscriptions if a program listens for
+    /// notifications, and what a session of MariaDB remembers.
+    pub(crate) async fn renew_connections(&mut self, path: &Path) -> Result<(), RunError> {
+        let listens = self.scenario.actors.iter().any(|plan| plan.program.listens);
+        let lab = self.scenario.lab();
+        let remembers = |server: &ServerInfo| lab.part_of(&server.name).product() == Product::Mariadb;
+        let to = |server: &ServerInfo| listens || remembers(server);
+        for _ in 0..self.harness.ask_to_reconnect(to).await? {
+            self.handle_until(|response| matches!(response, Response::Reached), path).await?;
         }
         Ok(())
     }

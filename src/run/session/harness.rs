@@ -305,10 +305,14 @@ impl Harness {
         Ok(asked)
     }
 
-    /// Makes every client reconnect to every server, which ends all subscriptions. Returns the number of
+    /// Makes every client reconnect to these servers, which ends all subscriptions. Returns the number of
     /// [`Response::Reached`] that will come.
-    pub(crate) async fn ask_to_reconnect(&mut self) -> Result<usize, RunError> {
-        let servers = self.lab.servers();
+    pub(crate) async fn ask_to_reconnect(
+        &mut self,
+        to: impl Fn(&ServerInfo) -> bool,
+    ) -> Result<usize, RunError> {
+        let mut servers = self.lab.servers();
+        servers.retain(to);
         for client in &mut self.clients {
             for ServerInfo { name: server, .. } in &servers {
                 client.send(&Request::Disconnected { server: server.clone() }).await?;

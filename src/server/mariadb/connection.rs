@@ -21,6 +21,8 @@ struct Client {
     address: String,
     connection: Option<Conn>,
     session: i64,
+    /// How many connections had broken when this one was opened or reset.
+    breaks: Breaks,
 }
 
 pub(crate) async fn connect(server: &ServerAddress) -> Result<Box<dyn Connection>, String> {
@@ -29,6 +31,7 @@ pub(crate) async fn connect(server: &ServerAddress) -> Result<Box<dyn Connection
         address: server.address.clone(),
         session: connection.id().into(),
         connection: Some(connection),
+        breaks: Breaks::default(),
     }))
 }
 
@@ -93,8 +96,9 @@ impl Client {
 }
 
 impl Connection for Client {
-    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, _: Breaks) -> ReplyFuture<'a> {
+    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, breaks: Breaks) -> ReplyFuture<'a> {
         async move {
+            self.breaks = breaks;
             match command {
                 Command::Sql(statement) => Some(self.ask(statement).await),
                 _ => None,
@@ -107,8 +111,18 @@ impl Connection for Client {
         Some(self.session)
     }
 
-    fn reach(&mut self, _: Breaks) -> BoxFuture<'_, ()> {
-        async move { drop(self.connected().await) }.boxed()
+    /// A connection that is said to be broken and is not is made like a new one: nothing of its session is left but its id.
+    fn reach(&mut self, breaks: Breaks) -> BoxFuture<'_, ()> {
+        async move {
+            let is_new = std::mem::replace(&mut self.breaks, breaks) == breaks;
+            if let Ok(connection) = self.connected().await
+                && !is_new
+            {
+                // If it is broken, the next statement notices it.
+                let _ = connection.reset().await;
+            }
+        }
+        .boxed()
     }
 
     fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {

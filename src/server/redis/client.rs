@@ -143,7 +143,15 @@ impl Connection for Client {
     }
 
     fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
-        async { value(self.ask(self.breaks, redis::cmd("FLUSHALL")).await).map(drop) }.boxed()
+        async {
+            // Scripts and functions are kept apart from the keys.
+            for words in [&["FLUSHALL"][..], &["SCRIPT", "FLUSH"], &["FUNCTION", "FLUSH"]] {
+                let command = redis::cmd(words[0]).arg(&words[1..]).to_owned();
+                value(self.ask(self.breaks, command).await)?;
+            }
+            Ok(())
+        }
+        .boxed()
     }
 }
 

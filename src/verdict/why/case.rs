@@ -141,6 +141,11 @@ impl<'a> Case<'a> {
         self.effects.iter().filter(move |effect| effect.key == key)
     }
 
+    /// Whether a command changed when a key ends.
+    pub(crate) fn sets_expiry(&self, sent: usize, key: &str) -> bool {
+        self.touched(key).any(|effect| effect.sent == sent && effect.access == Access::Expiry)
+    }
+
     /// Whether one command was certainly carried out before another: it was answered before the other was sent, or it
     /// read a value from before all writes, or the values of a counter that only ever went one way prove it.
     pub(crate) fn before(&self, one: &Effect, other: &Effect) -> bool {

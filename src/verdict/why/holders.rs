@@ -338,7 +338,7 @@ impl Loss<'_, '_> {
                     _ => Some((Kind::SessionEnded, ended)),
                 };
             }
-            None => self.lease_by_words()?,
+            None => self.lease_by_words(self.renewals())?,
         };
         // Redis counts in whole milliseconds, from when it carries the command out.
         let end = LessonTime::from_millis(end.as_millis());
@@ -351,18 +351,32 @@ impl Loss<'_, '_> {
         Some(self.lease_ended(event))
     }
 
-    /// How a lease ended by an event: whether its holder was frozen meanwhile.
+    /// How a lease ended by an event: whether its holder was frozen meanwhile, or another client had cut it short.
     fn lease_ended(&self, event: usize) -> (Kind, usize) {
         match self.case.frozen_at(self.case.client(self.set.actor), event) {
             Some(frozen) if frozen > self.set.replied => (Kind::Frozen, frozen),
-            _ => (Kind::LeaseEnded, event),
+            _ => (Kind::LeaseEnded, self.cut_short().unwrap_or(event)),
         }
+    }
+
+    /// The command by which another client had the key end before the time that its holder had asked for, if it had asked
+    /// for one.
+    fn cut_short(&self) -> Option<usize> {
+        let is_own = |renewal: &&Effect| self.case.same_client(renewal.actor, self.set.actor);
+        let cut = self.renewals().last().filter(|renewal| !is_own(renewal))?;
+        let own = || self.renewals().filter(is_own);
+        let by_script = |effect: &Effect| self.case.words(effect.command_sent).is_empty();
+        if by_script(self.set) || own().any(by_script) {
+            return None;
+        }
+        let end = self.lease_by_words(own());
+        end.is_none_or(|end| self.case.events[self.granted.sent].at < end).then_some(cut.sent)
     }
 
     /// The event that set its server's clock ahead, if the lease would have lasted by the time that was requested.
     fn clock_set(&self) -> Option<usize> {
         let set = self.last_fault(|fault| fault.server().is_some() && fault.ahead_ms() > Some(0))?;
-        let end = self.lease_by_words()?;
+        let end = self.lease_by_words(self.renewals())?;
         (self.granted.server == self.set.server && self.case.events[self.granted.sent].at < end)
             .then_some(set)
     }
@@ -390,20 +404,24 @@ impl Loss<'_, '_> {
         (seen, None)
     }
 
+    /// The changes of the key's expiry before the next holder asked, oldest first.
+    fn renewals(&self) -> impl Iterator<Item = &Effect> {
+        self.case.touched(&self.set.key).filter(|effect| {
+            effect.access == Access::Expiry
+                && effect.server == self.set.server
+                && effect.replied >= self.set.replied
+                && effect.replied < self.granted.sent
+        })
+    }
+
     /// When the lease ends by the time that was requested. `None` if a script set the expiry.
-    fn lease_by_words(&self) -> Option<LessonTime> {
+    fn lease_by_words<'e>(&self, renewals: impl Iterator<Item = &'e Effect>) -> Option<LessonTime> {
         let after = |sent: usize, millis: i64| {
             let at = self.case.events[sent].at.as_millis();
             Some(LessonTime::from_millis(at.checked_add(millis)?))
         };
         let words = self.case.words(self.set.command_sent);
         let mut end = lease(words).and_then(|millis| after(self.set.sent, millis));
-        let renewals = self.case.touched(&self.set.key).filter(|effect| {
-            effect.access == Access::Expiry
-                && effect.server == self.set.server
-                && effect.replied >= self.set.replied
-                && effect.replied < self.granted.sent
-        });
         for renewal in renewals {
             let words = self.case.words(renewal.command_sent);
             let number = || words.get(2)?.parse::<i64>().ok();

@@ -100,6 +100,35 @@ fn a_lease_that_no_server_was_seen_to_end_ends_by_what_was_asked_for() {
 }
 
 #[test]
+fn who_cuts_a_lease_short_is_named() {
+    let mut long = Run::new(OVERLAP);
+    let first = long.takes(0, "SET lock A-1 NX PX 60000");
+    let cut = long.moves(2, "PEXPIRE lock 1000", 1);
+    long.log.at(1000);
+    let second = long.takes(1, "SET lock B-2 NX PX 3000");
+    assert_eq!(long.places(), Some((Kind::LeaseEnded, first, cut, second)));
+    let text = long.why().expect("explained").text;
+    assert!(text.en.contains("C's PEXPIRE lock had A's key end before its time"), "{}", text.en);
+    assert!(text.zh.contains("C 的 PEXPIRE lock 让 A 的键提前过期"), "{}", text.zh);
+    // A key that had no lease has one now.
+    let mut none = Run::new(OVERLAP);
+    let first = none.takes(0, "SET lock A-1 NX");
+    let cut = none.moves(2, "PEXPIRE lock 1000", 1);
+    none.log.at(1000);
+    let second = none.takes(1, "SET lock B-2 NX PX 3000");
+    assert_eq!(none.places(), Some((Kind::LeaseEnded, first, cut, second)));
+    // Who makes it longer is not to blame.
+    let mut longer = Run::new(OVERLAP);
+    let first = longer.takes(0, "SET lock A-1 NX PX 500");
+    longer.moves(2, "PEXPIRE lock 1000", 1);
+    longer.log.at(1000);
+    let passed = longer.log.add(waited(1));
+    let second = longer.takes(1, "SET lock B-2 NX PX 3000");
+    assert_eq!(longer.places(), Some((Kind::LeaseEnded, first, passed, second)));
+    assert!(longer.why().expect("explained").text.en.contains("A's lease ended"));
+}
+
+#[test]
 fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
     let mut run = Run::new(OVERLAP);
     run.moves(0, "EXISTS lock", 0);

@@ -431,6 +431,13 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant):
             format!("{server} was restarted, and came back without {holder}'s key"),
             format!("{server} 重启，回来时已经没有 {holder} 的键"),
         ),
+        (Kind::LeaseEnded, Some(EventKind::Sent { actor, .. })) if case.sets_expiry(between, &set.key) => {
+            let (who, cut) = (case.name(*actor), case.command(between));
+            (
+                format!("{who}'s {cut} had {holder}'s key end before its time"),
+                format!("{who} 的 {cut} 让 {holder} 的键提前过期"),
+            )
+        }
         _ => (format!("{holder}'s lease ended"), format!("{holder} 的租期到了")),
     };
     Text::new(format!("Between {pair}, {en}. {still}"), format!("{pair_zh}，{zh}。{still_zh}"))

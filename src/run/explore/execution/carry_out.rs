@@ -11,7 +11,7 @@ use crate::{
     program::Actor,
     run::{
         explore::CarriedOut,
-        race::racer::{self, Racer},
+        race::racer::Racer,
         session::{
             RunError, harness::SESSION_TIMEOUT_MS, setup::Connections, supervision::supervised,
             time::LEAPS_IN_TIMEOUT,
@@ -156,8 +156,7 @@ impl Racer {
 
     /// Ends an order. Returns its log, which closes with what the servers hold.
     pub(crate) async fn finish_order(&mut self) -> Result<Log, RunError> {
-        let left = racer::leaves_state(self.director.log());
-        self.needs_restart |= !self.director.pending.by_op.is_empty() || left;
+        self.needs_restart |= self.leaves_state();
         for state in self.director.harness.observe().await? {
             self.director.recorder.record(EventKind::State(state));
         }

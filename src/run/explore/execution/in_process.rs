@@ -12,7 +12,7 @@ use super::{
     keyspace::Keyspace,
     one_by_one,
     outcomes::OutcomeCache,
-    rules::{Rules, Situation, Tally, operation_name, server_of},
+    rules::{Rules, Situation, Tally, operation_name, server_of, until_expired},
     servers::{self, Servers, key_exists},
     state_space::CollapsedStates,
     tracked::Tracked,
@@ -576,13 +576,11 @@ fn watching(node: &Node, server: usize) -> Vec<(ActorId, Arc<Pending>)> {
     pending.collect()
 }
 
-/// How many milliseconds a `Pass` must last for the next key to expire, given that it overshoots by 2.
+/// How many milliseconds a `Pass` must last for the next key to expire.
 fn next_expiry(node: &Node) -> Option<u64> {
-    let now = node.now.as_millis();
     let entries = node.keyspaces.iter().flat_map(|keyspace| &keyspace.entries);
     let living = entries.filter(|entry| entry.lives(node.now));
-    let first = living.filter_map(|entry| entry.ends).min()?;
-    Some(u64::try_from(first - 1 - now).unwrap_or(0))
+    until_expired(living.filter_map(|entry| entry.ends).map(LessonTime::from_millis), node.now)
 }
 
 /// Records a choice and the fault that it injects, if any. Returns the kind of stop that follows.

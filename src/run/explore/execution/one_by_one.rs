@@ -46,8 +46,8 @@ pub(super) fn because_of_processes(scenario: &Scenario) -> Text {
         );
     }
     both!(
-        "Gone through one by one, each from its beginning: a lock in memory or of a file, a notification, or a wait inside a server \
-         cannot be put back.",
-        "逐个顺序地试，每次都从头开始：内存锁、文件锁、通知，以及在服务器内部的等待，都无法恢复到中途的状态。"
+        "Gone through one by one, each from its beginning: a lock in memory or of a file, a notification, a wait inside a server, or \
+         its stored scripts cannot be put back.",
+        "逐个顺序地试，每次都从头开始：内存锁、文件锁、通知、在服务器内部的等待，以及服务器缓存的脚本，都无法恢复到中途的状态。"
     )
 }

@@ -15,7 +15,7 @@ use super::{
     one_by_one,
     repeats::Repeats,
     replayed_states::{self, ReplayedStates},
-    rules::{Rules, Situation, Tally, operation_name},
+    rules::{Rules, Situation, Tally, operation_name, until_expired},
     tracked::Tracked,
     trail::{Step, Trail},
 };
@@ -26,7 +26,7 @@ use crate::{
         ready::{ReadyLabs, Reuse},
     },
     lesson::{PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
-    log::{Access, ActorId, Choice, Command, Event, EventKind, FILES, Log, Product},
+    log::{Access, ActorId, Choice, Command, Event, EventKind, FILES, Log, Observed, Product},
     program::Request,
     run::{
         explore::{
@@ -101,13 +101,29 @@ impl Processes {
         })
     }
 
-    fn node(&self, trail: Trail) -> Node {
-        let situation = self.situation();
+    fn node(&mut self, trail: Trail) -> Result<Node, ExploreError> {
+        let expiry = self.next_expiry()?;
+        let situation = self.situation().with_expiry(expiry);
         let idle = self.repeats.idle() >= MOST_IDLE;
         let cut = idle || situation.is_cut(&self.rules);
         let stuck = self.tally.stuck(&self.scenario, &self.racer.director.actors).filter(|_| !cut);
         let picks = if idle { Vec::new() } else { situation.picks(&self.rules) };
-        Node { trail, picks: picks.into(), cut, stuck }
+        Ok(Node { trail, picks: picks.into(), cut, stuck })
+    }
+
+    /// How many milliseconds a `Pass` must last for the next key to expire, where time may pass although somebody
+    /// could move. Known where time stands still during moves: elsewhere a key lives longer or shorter each time.
+    fn next_expiry(&mut self) -> Result<Option<u64>, ExploreError> {
+        if self.tally.slow >= self.rules.slow || !self.scenario.lab().can_be_restored() {
+            return Ok(None);
+        }
+        let states = self.wait(async |racer| racer.director.harness.observe().await)?;
+        let now = self.racer.director.clock.now();
+        let keys = states.iter().filter_map(|state| match &state.observed {
+            Observed::Redis(keyspace) => Some(keyspace.keys.values()),
+            _ => None,
+        });
+        Ok(until_expired(keys.flatten().filter_map(|key| key.expires_at), now))
     }
 
     fn situation(&self) -> Situation {
@@ -390,7 +406,7 @@ impl Explorer for Processes {
     fn begin(&mut self) -> Result<Node, ExploreError> {
         self.begin_order()?;
         self.current = Some(Trail::default());
-        Ok(self.node(Trail::default()))
+        self.node(Trail::default())
     }
 
     fn picks(&self, node: &Node) -> Vec<Pick> {
@@ -413,7 +429,7 @@ impl Explorer for Processes {
         let woken = before.into_iter().filter(|actor| runs_on && !after.contains(actor)).collect();
         let trail = node.trail.then_waking(pick, replies, woken);
         self.current = Some(trail.clone());
-        Ok((self.node(trail), touch))
+        Ok((self.node(trail)?, touch))
     }
 
     fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {

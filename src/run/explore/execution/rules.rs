@@ -1,6 +1,8 @@
 //! The steps that may be chosen next in an order.
 
+use super::servers::at_or_after;
 use crate::{
+    clock::LessonTime,
     lesson::{
         Scenario,
         plan::{PlannedOperation, PlannedVerb},
@@ -252,6 +254,13 @@ impl Situation {
         picks.extend(skew.map(|(client, ahead)| Pick::SkewClient(*client, *ahead)));
         picks
     }
+}
+
+/// How many milliseconds a `Pass` must last for the first of these keys to expire, given that it overshoots by 2. A key
+/// ends with a millisecond of its server, which need not begin with one of the order.
+pub(crate) fn until_expired(ends: impl Iterator<Item = LessonTime>, now: LessonTime) -> Option<u64> {
+    let first = ends.map(at_or_after).min()?;
+    Some(u64::try_from(first.as_millis() - 1 - now.as_millis()).unwrap_or(0))
 }
 
 #[cfg(test)]

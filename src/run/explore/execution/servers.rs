@@ -466,15 +466,16 @@ fn to_order_time(state: &mut ServerState, ahead: i64) {
     if let Observed::Redis(keyspace) = &mut state.observed {
         for key in keyspace.keys.values_mut() {
             if let Some(ends) = &mut key.expires_at {
-                *ends = at_or_after(ends.as_nanos() - ahead);
+                *ends = at_or_after(LessonTime::from_nanos(ends.as_nanos() - ahead));
             }
         }
     }
 }
 
-fn at_or_after(nanos: i64) -> LessonTime {
-    let floor = LessonTime::from_nanos(nanos).as_millis();
-    LessonTime::from_millis(floor + i64::from(nanos.rem_euclid(1_000_000) != 0))
+/// The first whole millisecond that is not before a time.
+pub(super) fn at_or_after(time: LessonTime) -> LessonTime {
+    let is_within = time.as_nanos().rem_euclid(1_000_000) != 0;
+    LessonTime::from_millis(time.as_millis() + i64::from(is_within))
 }
 
 /// Asks how often each command was called, including calls by scripts.
