@@ -210,10 +210,19 @@ fn read_status(status: &str) -> Option<(char, u64)> {
     Some((state, number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?))
 }
 
-/// Threads of the JVM that wake up many times a second to check something, and that no other thread ever
-/// waits for. How often they have run means nothing: on a busy machine one of them has run between any two
-/// examinations.
-const TICKERS: [&str; 2] = ["VM Periodic Tas", "Monitor Deflati"];
+/// Threads of the JVM that wake up many times a second to check something, and that run as long as another thread
+/// waits for them. How often they have run means nothing: after a change of the clock one of them has run between any
+/// two examinations.
+const TICKERS: [&str; 8] = [
+    "VM Periodic Tas",
+    "Monitor Deflati",
+    "VM Thread",
+    "C1 CompilerThre",
+    "C2 CompilerThre",
+    "Sweeper thread",
+    "Common-Cleaner",
+    "G1 Service",
+];
 
 /// Whether `/proc/PID/task/TID/status` belongs to such a thread: its first line is the name.
 fn is_ticker(status: &str) -> bool {
