@@ -132,7 +132,7 @@ impl GateTask {
                 }
                 request = asked.recv() => {
                     let Some(request) = request else { return };
-                    if matches!(request, Request::Settle) {
+                    if matches!(request, Request::Settle { .. }) {
                         let settling = settling.get_or_insert_default();
                         settling.since = Instant::now();
                         settling.asked += 1;
@@ -230,7 +230,7 @@ impl GateTask {
             }
             Request::Reach { .. } => inner.report(Response::Reached),
             // The program connects by itself.
-            Request::Join { .. } | Request::Disconnected { .. } | Request::Settle => {}
+            Request::Join { .. } | Request::Disconnected { .. } | Request::Settle { .. } => {}
         }
     }
 
