@@ -45,7 +45,7 @@ impl StatusFile {
             return Err(error);
         }
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        file.write_all_at(&[0; STATUS_BYTES], 0)?;
+        file.write_all_at(&vec![0_u8; STATUS_BYTES], 0)?;
         Ok(Self { file, path })
     }
 
@@ -55,7 +55,7 @@ impl StatusFile {
 
     /// The waits of all threads. An error if there were more waits than entries.
     pub(crate) fn read(&self) -> io::Result<Vec<Published>> {
-        let mut bytes = [0; STATUS_BYTES];
+        let mut bytes = vec![0_u8; STATUS_BYTES];
         self.file.read_exact_at(&mut bytes, 0)?;
         let numbers = bytes.as_chunks::<8>().0;
         let mut entries = numbers
