@@ -38,11 +38,13 @@ pub const VDSO_VARIABLE: &str = "LESSON_CLOCK_VDSO";
 
 /// The environment variable that names the file in which a program's threads publish what they wait for.
 pub const STATUS_VARIABLE: &str = "LESSON_CLOCK_STATUS";
-/// The number of entries in that file: pairs of a thread's id (0: free) and the lesson-monotonic time until which it
-/// waits. In the first entry the first number counts the waits that found no free entry.
+/// The number of entries in that file. In the first entry the first number counts the waits that found no free entry.
 pub const STATUS_ENTRIES: usize = 1024;
+/// The numbers of an entry: the thread's id (0: free), the lesson-monotonic time until which it waits, and how many waits
+/// have ended in this entry: while that is the same, so is the wait.
+pub const STATUS_NUMBERS: usize = 3;
 /// Size of that file, in bytes.
-pub const STATUS_BYTES: usize = STATUS_ENTRIES * 2 * size_of::<i64>();
+pub const STATUS_BYTES: usize = STATUS_ENTRIES * STATUS_NUMBERS * size_of::<i64>();
 /// Stands for a deadline: the thread waits in real time.
 pub const REAL: i64 = -1;
 

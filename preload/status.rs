@@ -52,7 +52,13 @@ pub(crate) fn is_server() -> bool {
 }
 
 /// The published wait of the calling thread, withdrawn on drop.
-pub(crate) struct Waits(Option<&'static AtomicI64>);
+pub(crate) struct Waits(Option<Entry>);
+
+/// Two numbers of an entry in the file.
+struct Entry {
+    thread: &'static AtomicI64,
+    ended: &'static AtomicI64,
+}
 
 impl Waits {
     /// A wait until a moment of the lesson-monotonic clock, in nanoseconds.
@@ -78,11 +84,11 @@ impl Waits {
         });
         // The first entry counts the threads that found no free entry.
         for n in 0..page::STATUS_ENTRIES - 1 {
-            let entry = 1 + (thread as usize + n) % (page::STATUS_ENTRIES - 1);
-            let owner = word(2 * entry);
+            let entry = page::STATUS_NUMBERS * (1 + (thread as usize + n) % (page::STATUS_ENTRIES - 1));
+            let owner = word(entry);
             if owner.compare_exchange(0, thread as i64, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                word(2 * entry + 1).store(deadline, Ordering::Release);
-                return Self(Some(owner));
+                word(entry + 1).store(deadline, Ordering::Release);
+                return Self(Some(Entry { thread: owner, ended: word(entry + 2) }));
             }
         }
         word(0).fetch_add(1, Ordering::AcqRel);
@@ -92,8 +98,10 @@ impl Waits {
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        if let Some(owner) = self.0 {
-            owner.store(0, Ordering::Release);
+        if let Some(Entry { thread, ended }) = &self.0 {
+            // First, so that whoever finds the next wait here finds that this one has ended.
+            ended.fetch_add(1, Ordering::AcqRel);
+            thread.store(0, Ordering::Release);
         }
     }
 }

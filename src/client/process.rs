@@ -113,12 +113,18 @@ impl Process {
                 self.respond(response);
             }
             Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
-            Request::Settle => {
-                stream::iter(self.idle(None))
-                    .for_each_concurrent(None, |mut connection| async move {
-                        connection.settle().await;
-                    })
-                    .await;
+            Request::Settle { asks } => {
+                if asks {
+                    stream::iter(self.idle(None))
+                        .for_each_concurrent(None, |mut connection| async move {
+                            connection.settle().await;
+                        })
+                        .await;
+                } else {
+                    // The first return comes after the sockets have been polled, the second after what reads from them.
+                    tokio::task::yield_now().await;
+                    tokio::task::yield_now().await;
+                }
                 self.respond(Response::Settled);
             }
             Request::Reach { server } => {

@@ -38,9 +38,9 @@ pub enum Request {
     },
     /// Carry out an operation. Answered by [`Response::Done`], perhaps after a [`Response::Blocked`].
     Do { op: OpId, actor: ActorId, wire: Wire },
-    /// Report every notification that the servers have sent so far. Answered by [`Response::Settled`], after
-    /// everything that a server sent before it answered this request has been reported.
-    Settle,
+    /// Report every notification that has arrived. Answered by [`Response::Settled`]. With `asks`, each server is asked
+    /// first, and everything that it sent before it answered has arrived.
+    Settle { asks: bool },
     /// Prepare a connection to this server that the next operation uses as it is: soon no reply will arrive,
     /// so none can be awaited before that operation is sent. Answered by [`Response::Reached`].
     Reach { server: String },

@@ -8,13 +8,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::page::{REAL, STATUS_BYTES};
+use super::page::{REAL, STATUS_BYTES, STATUS_NUMBERS};
 
 /// The published waits of one program's threads.
 #[derive(Debug)]
 pub(crate) struct StatusFile {
     file: File,
     path: PathBuf,
+}
+
+/// A wait of a thread. If it is found twice, the thread has done nothing else in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Published {
+    pub(crate) thread: u32,
+    pub(crate) wait: Wait,
+    entry: usize,
+    /// How many waits had ended in this entry of the file.
+    ended: i64,
 }
 
 /// What a thread waits for.
@@ -35,7 +45,7 @@ impl StatusFile {
             return Err(error);
         }
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        file.write_all_at(&[0; STATUS_BYTES], 0)?;
+        file.write_all_at(&vec![0_u8; STATUS_BYTES], 0)?;
         Ok(Self { file, path })
     }
 
@@ -43,22 +53,24 @@ impl StatusFile {
         &self.path
     }
 
-    /// Each waiting thread and its wait. An error if there were more waits than entries.
-    pub(crate) fn read(&self) -> io::Result<Vec<(u32, Wait)>> {
-        let mut bytes = [0; STATUS_BYTES];
+    /// The waits of all threads. An error if there were more waits than entries.
+    pub(crate) fn read(&self) -> io::Result<Vec<Published>> {
+        let mut bytes = vec![0_u8; STATUS_BYTES];
         self.file.read_exact_at(&mut bytes, 0)?;
-        let mut numbers = bytes.as_chunks::<8>().0.iter().map(|bytes| i64::from_ne_bytes(*bytes));
-        if numbers.next().is_some_and(|lost| lost > 0) {
+        let numbers = bytes.as_chunks::<8>().0;
+        let mut entries = numbers
+            .chunks_exact(STATUS_NUMBERS)
+            .map(|entry| [0, 1, 2].map(|n| i64::from_ne_bytes(entry[n])))
+            .enumerate();
+        if entries.next().is_some_and(|(_, [lost, ..])| lost > 0) {
             return Err(io::Error::other("too many threads wait"));
         }
-        let mut waits = Vec::new();
-        let mut entries = numbers.skip(1);
-        while let (Some(thread), Some(until)) = (entries.next(), entries.next()) {
-            if let Some(thread) = u32::try_from(thread).ok().filter(|thread| *thread > 0) {
-                waits.push((thread, if until == REAL { Wait::Real } else { Wait::Until(until) }));
-            }
-        }
-        Ok(waits)
+        let published = |(entry, [thread, until, ended]): (usize, [i64; 3])| {
+            let thread = u32::try_from(thread).ok().filter(|thread| *thread > 0)?;
+            let wait = if until == REAL { Wait::Real } else { Wait::Until(until) };
+            Some(Published { thread, wait, entry, ended })
+        };
+        Ok(entries.filter_map(published).collect())
     }
 }
 
@@ -74,11 +86,17 @@ mod tests {
         let put = |at: u64, number: i64| {
             status.file.write_all_at(&number.to_ne_bytes(), at * 8).expect("it can be written");
         };
-        put(2, 77);
-        put(3, 5_000);
-        put(6, 78);
-        put(7, REAL);
-        assert_eq!(status.read().expect("it can be read"), [(77, Wait::Until(5_000)), (78, Wait::Real)]);
+        put(3, 77);
+        put(4, 5_000);
+        put(9, 78);
+        put(10, REAL);
+        let waits = status.read().expect("it can be read");
+        let told: Vec<_> = waits.iter().map(|published| (published.thread, published.wait)).collect();
+        assert_eq!(told, [(77, Wait::Until(5_000)), (78, Wait::Real)]);
+        // Another wait of the same thread, until the same moment.
+        put(5, 1);
+        let later = status.read().expect("it can be read");
+        assert!(later[0] != waits[0] && later[1] == waits[1]);
         put(0, 1);
         assert!(status.read().is_err());
     }

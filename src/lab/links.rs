@@ -84,6 +84,13 @@ impl Lab {
         self.links.values().filter_map(Link::next_arrival).min()
     }
 
+    /// Waits until the delayed links have taken in everything that the servers have sent so far.
+    pub async fn take_in(&self) {
+        for link in self.links.values() {
+            link.take_in().await;
+        }
+    }
+
     /// Lets data that is due by now arrive. Returns whether there was any.
     pub async fn deliver_due(&self, now: LessonTime) -> bool {
         let mut any = false;

@@ -13,7 +13,7 @@ use rustix::process::Pid;
 mod go;
 
 use self::go::Timers;
-use crate::clock::status::{StatusFile, Wait};
+use crate::clock::status::{Published, StatusFile, Wait};
 use crate::process::group::running;
 
 /// The threads of a process group, to be examined repeatedly.
@@ -77,17 +77,19 @@ impl Threads {
         if has_packets(&packets) || !quiet() {
             return Rest::No;
         }
-        if self.finds_new_processes() || self.run_counts_if_asleep().as_ref() != Some(&before) {
+        if self.finds_new_processes() || !self.have_slept(&before, &waits) {
             // A thread that ran meanwhile may have been forking: the new process had its pid already, but was
             // not visible yet.
             self.newest = None;
             return Rest::No;
         }
-        let own =
-            waits.into_iter().filter(|(thread, _)| before.contains_key(thread) && !is_housekeeping(*thread));
+        let own = waits
+            .into_iter()
+            .filter(|Published { thread, .. }| before.contains_key(thread) && !is_housekeeping(*thread));
+        let own = own.map(|published| published.wait);
         let of_go = self.timers.waits(&self.processes, &before, now);
         let mut first = None;
-        for (_, wait) in own.chain(of_go) {
+        for wait in own.chain(of_go.into_iter().map(|(_, wait)| wait)) {
             match wait {
                 Wait::Real => return Rest::No,
                 // The deadline has passed, so the thread is about to wake up.
@@ -96,6 +98,22 @@ impl Threads {
             }
         }
         Rest::Until(first)
+    }
+
+    /// Whether there was a moment since the first look at which all threads slept: each of them sleeps, and has not run
+    /// since, or only to look at the clock during the same wait. After a jump such looks come in quick succession.
+    fn have_slept(&mut self, before: &BTreeMap<u32, u64>, waits: &[Published]) -> bool {
+        let Some(now) = self.run_counts_if_asleep() else { return false };
+        // Read after that: whatever has woken a thread runs, or has ended the thread's wait.
+        let Ok(later) = self.status.read() else { return false };
+        let waits_still = |thread: u32| {
+            let mut own = waits.iter().filter(|published| published.thread == thread);
+            own.any(|published| later.contains(published))
+        };
+        now.len() == before.len()
+            && now
+                .iter()
+                .all(|(thread, count)| before.get(thread).is_some_and(|b| b == count || waits_still(*thread)))
     }
 
     /// Whether all processes of the group wait in lesson time: they have mapped this page of the clock.
@@ -192,10 +210,19 @@ fn read_status(status: &str) -> Option<(char, u64)> {
     Some((state, number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?))
 }
 
-/// Threads of the JVM that wake up many times a second to check something, and that no other thread ever
-/// waits for. How often they have run means nothing: on a busy machine one of them has run between any two
-/// examinations.
-const TICKERS: [&str; 2] = ["VM Periodic Tas", "Monitor Deflati"];
+/// Threads of the JVM that wake up many times a second to check something, and that run as long as another thread
+/// waits for them. How often they have run means nothing: after a change of the clock one of them has run between any
+/// two examinations.
+const TICKERS: [&str; 8] = [
+    "VM Periodic Tas",
+    "Monitor Deflati",
+    "VM Thread",
+    "C1 CompilerThre",
+    "C2 CompilerThre",
+    "Sweeper thread",
+    "Common-Cleaner",
+    "G1 Service",
+];
 
 /// Whether `/proc/PID/task/TID/status` belongs to such a thread: its first line is the name.
 fn is_ticker(status: &str) -> bool {

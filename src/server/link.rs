@@ -26,6 +26,9 @@ use crate::server::{boot::Endpoint, passage::Passage};
 /// How long pieces that are due may take to arrive, in real time: a frozen server may have no room for them.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(1);
 
+/// How often a link is asked whether it has taken in what was sent.
+const TAKES_IN: Duration = Duration::from_micros(200);
+
 /// The address of a client's end of a link.
 pub type LinkAddress = Endpoint;
 
@@ -218,6 +221,17 @@ impl Link {
     /// When the next delayed data arrives.
     pub fn next_arrival(&self) -> Option<LessonTime> {
         self.wire.due.borrow().iter().min().copied()
+    }
+
+    /// Waits until a delayed link has taken in everything that its server has sent so far.
+    pub async fn take_in(&self) {
+        let emptied = async {
+            while matches!(self.state(), LinkState::Delayed(..)) && self.wire.has_unread() {
+                tokio::time::sleep(TAKES_IN).await;
+            }
+        };
+        // A link with very much in it takes in no more.
+        let _ = tokio::time::timeout(ARRIVES_WITHIN, emptied).await;
     }
 
     /// Lets data that is due by now arrive. Returns whether there was any; it has then left the link.

@@ -93,6 +93,8 @@ fn last_informative_line(text: &str) -> Option<&str> {
         rest.starts_with("at ") || rest.starts_with("... ") && rest.ends_with(" more")
     };
     let is_field = |line: &str| in_node && line.starts_with([' ', '\t', '}']);
+    // Python draws a frame around each exception of a group: `| ValueError: no`, `+-------`.
+    let is_frame = |line: &str| line.trim_start().starts_with("+-");
     let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
     // `ReplyError: no lock`, `Error [ERR_X]: no lock`
     let names_error = |line: &&str| {
@@ -102,8 +104,9 @@ fn last_informative_line(text: &str) -> Option<&str> {
     if in_node && let Some(line) = lines.clone().find(names_error) {
         return Some(line.trim());
     }
-    let says = lines.find(|line| !is_version(line) && !is_call(line) && !is_field(line));
-    says.or_else(|| text.lines().rev().find(|line| !line.trim().is_empty())).map(str::trim)
+    let says = lines.find(|line| !is_version(line) && !is_call(line) && !is_field(line) && !is_frame(line));
+    let says = says.or_else(|| text.lines().rev().find(|line| !line.trim().is_empty())).map(str::trim)?;
+    Some(says.strip_prefix("| ").map_or(says, str::trim_start))
 }
 
 /// Truncates a line to the most that is reported of one.
@@ -122,12 +125,16 @@ mod tests {
         let java = "Exception in thread \"main\" java.lang.IllegalStateException: no lock\n\tat X.main(X.java:5)\nCaused by: \
                     java.io.IOException: gone\n\tat X.f(X.java:9)\n\t... 3 more\n";
         let python = "Traceback (most recent call last):\n  File \"w.py\", line 1\nredis.exceptions.LockError: no lock\n\n";
+        let group = "  + Exception Group Traceback (most recent call last):\n  | ExceptionGroup: in a TaskGroup (1 sub-exception)\n  \
+                     +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n    |   File \"w.py\"\n    \
+                     | ValueError: no lock\n    +------------------------------------\n";
         for (text, reason) in [
             (node, Some("ReplyError: no lock")),
             (missing, Some("Error: Cannot find module 'ioredis'")),
             ("throw 7\n^\n7\n\nNode.js v20.20.2\n", Some("7")),
             (java, Some("Caused by: java.io.IOException: gone")),
             (python, Some("redis.exceptions.LockError: no lock")),
+            (group, Some("ValueError: no lock")),
             ("at least this\n", Some("at least this")),
             ("\n \n", None),
         ] {

@@ -42,6 +42,11 @@ const NO_CLOCK: Words = Words::new(
      CGO_ENABLED=0). Its own waits are not known, and pass in real time.",
     "Lockstep：这个程序没有使用课程时钟（可能是静态链接的，比如 CGO_ENABLED=0 的 Go 程序）。它自己的等待无从得知，按真实时间进行。",
 );
+const NEVER_CONNECTED: Words = Words::new(
+    "Lockstep: it ended and has never connected to a server. If it goes on in the background, as daemons do, start it in \
+     the foreground.",
+    "Lockstep：它结束了，从来没有连接过服务器。如果它像守护进程那样转到后台运行，请让它在前台运行。",
+);
 const MANY_CONNECTIONS: Words = Words::new(
     "Lockstep lets no more than {} connections of a program in.",
     "Lockstep 最多接受一个程序的 {} 个连接。",
@@ -127,7 +132,7 @@ impl GateTask {
                 }
                 request = asked.recv() => {
                     let Some(request) = request else { return };
-                    if matches!(request, Request::Settle) {
+                    if matches!(request, Request::Settle { .. }) {
                         let settling = settling.get_or_insert_default();
                         settling.since = Instant::now();
                         settling.asked += 1;
@@ -225,7 +230,7 @@ impl GateTask {
             }
             Request::Reach { .. } => inner.report(Response::Reached),
             // The program connects by itself.
-            Request::Join { .. } | Request::Disconnected { .. } | Request::Settle => {}
+            Request::Join { .. } | Request::Disconnected { .. } | Request::Settle { .. } => {}
         }
     }
 
@@ -257,6 +262,10 @@ impl GateTask {
             let ids: Vec<u64> = inner.connections.keys().copied().collect();
             for id in ids {
                 inner.close(id);
+            }
+            let is_told = matches!(&self.reported, Some(Response::Rests { ended: Some(_), .. }));
+            if exit == Exit::Code(0) && !connected && !is_told {
+                inner.report_remark(NEVER_CONNECTED.text(&[]));
             }
             ended = Some(if exit == Exit::Code(0) { Text::default() } else { self.errors.last_words(exit) });
         } else {

@@ -336,9 +336,9 @@ fn arity(name: &str) -> Option<i64> {
 
 /// Commands with which the library of an external program opens and closes a connection. A lesson's own programs may
 /// not send them.
-const OF_CONNECTIONS: [&str; 5] = ["HELLO", "AUTH", "RESET", "QUIT", "SCRIPT LOAD"];
+const OF_CONNECTIONS: [&str; 6] = ["HELLO", "AUTH", "RESET", "QUIT", "SCRIPT LOAD", "SCRIPT EXISTS"];
 
-/// Checks that an external program may send a command of this name; `SCRIPT LOAD` counts as one name.
+/// Checks that an external program may send a command of this name; `SCRIPT LOAD`, for example, counts as one name.
 pub(super) fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
     let container = |known: &str| SUB_COMMANDS.iter().any(|(container, _)| *container == known);
     if arity(name).is_some() || container(name) || OF_CONNECTIONS.contains(&name) {

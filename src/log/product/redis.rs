@@ -24,6 +24,7 @@ pub(crate) const TRAITS: Traits = Traits {
         "READONLY",
         "RESET",
         "SCRIPT LOAD",
+        "SCRIPT EXISTS",
     ],
     command: |name, _, _| Err(format!("`{name}` is no call")),
     check: |_| Ok(()),

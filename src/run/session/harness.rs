@@ -284,21 +284,18 @@ impl Harness {
         self.clients[home].send(request).await
     }
 
-    /// Asks every client that can answer to report what the servers have sent it so far. Returns the number
-    /// of [`Response::Settled`] that will come.
+    /// Asks every client that runs to report what the servers have sent it so far, or behind a link that is not open, what
+    /// has arrived. Returns the number of [`Response::Settled`] that will come.
     pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, RunError> {
         let mut asked = 0;
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
-            let reports = match client.gate() {
-                Some(gate) => {
-                    gate.set_answering(|server| self.link_open(&client.name, server));
-                    true
-                }
-                None => self.links_open(&client.name),
-            };
-            if client.state == ClientState::Running && reports {
-                self.clients[n].send(&Request::Settle).await?;
+            if let Some(gate) = client.gate() {
+                gate.set_answering(|server| self.link_open(&client.name, server));
+            }
+            let asks = self.links_open(&client.name);
+            if client.state == ClientState::Running {
+                self.clients[n].send(&Request::Settle { asks }).await?;
                 asked += 1;
             }
         }

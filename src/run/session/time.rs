@@ -295,8 +295,17 @@ impl Director {
         let mut reported = None;
         self.longest_wait();
         loop {
-            if self.harness.lab.deliver_due(self.clock.now()).await {
+            let has_arrived = self.harness.lab.deliver_due(self.clock.now()).await;
+            if has_arrived {
                 self.await_delayed(path).await?;
+            }
+            let is_awaited = self.awaits_delayed_message();
+            if is_awaited {
+                // Before time goes on, what has arrived is reported, and what was sent is on its way.
+                if has_arrived {
+                    self.receive_reports(path).await?;
+                }
+                self.harness.lab.take_in().await;
             }
             self.record_notices();
             let now = self.clock.now();
@@ -326,7 +335,6 @@ impl Director {
                     continue;
                 }
                 Tempo::Jump if self.limits.jump => {
-                    let is_awaited = self.awaits_delayed_message();
                     self.clock.jump(if is_awaited { left.min(AWAIT_STEP) } else { left })?;
                     if is_awaited {
                         self.receive_reports(path).await?;

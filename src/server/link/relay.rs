@@ -2,16 +2,21 @@
 //! is cut.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{
-    Arc, OnceLock,
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
+use std::task::{Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use rustix::io::ioctl_fionread;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 
@@ -67,6 +72,9 @@ pub(super) struct Wire {
     clock: LessonClock,
     /// When each delayed piece arrives.
     pub(super) due: watch::Sender<Vec<LessonTime>>,
+    /// The sockets of its connections to the server. Locked while a piece is read and its arrival noted: whoever finds
+    /// the sockets empty finds the arrivals of all that was in them.
+    servers: Arc<Mutex<Vec<Arc<OwnedFd>>>>,
 }
 
 impl Wire {
@@ -80,8 +88,18 @@ impl Wire {
             unanswered: watch::Sender::new(0),
             clock: clock.clone(),
             due: watch::Sender::new(Vec::new()),
+            servers: Arc::default(),
         };
         (orders, wire)
+    }
+
+    fn servers(&self) -> MutexGuard<'_, Vec<Arc<OwnedFd>>> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a server has sent something that has not been read.
+    pub(super) fn has_unread(&self) -> bool {
+        self.servers().iter().any(|server| ioctl_fionread(server).is_ok_and(|bytes| bytes > 0))
     }
 
     /// When a piece sent now in this direction arrives; `None` if the direction is not delayed.
@@ -123,6 +141,7 @@ pub(super) async fn accept_unix(listener: UnixListener, server: PathBuf, wire: W
             let mut client = client;
             // A dead server refuses; the client's connection then closes, as it would without a link.
             let Ok(mut server) = connect_unix(&server).await else { return };
+            let _listed = connection.list(&server);
             connection.relay(client.split(), server.split()).await;
         });
     }
@@ -157,6 +176,7 @@ pub(super) async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires:
             // A request is one small packet that must not wait for a second one. If the option cannot be set, the link
             // is only slower.
             let _ = client.set_nodelay(true).and(server.set_nodelay(true));
+            let _listed = connection.list(&server);
             connection.relay(client.split(), server.split()).await;
         });
     }
@@ -241,6 +261,18 @@ impl Drop for Connection {
     }
 }
 
+/// A socket that its link lists.
+struct Listed<'a> {
+    wire: &'a Wire,
+    server: Arc<OwnedFd>,
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        self.wire.servers().retain(|listed| !Arc::ptr_eq(listed, &self.server));
+    }
+}
+
 /// The link was cut, its content discarded, or it was dropped.
 struct Severed;
 
@@ -262,6 +294,30 @@ impl Connection {
         if self.unanswered.swap(now, Ordering::SeqCst) != now {
             self.wire.unanswered.send_modify(|number| if now { *number += 1 } else { *number -= 1 });
         }
+    }
+
+    /// Lists the connection's socket to the server in its link, until the result is dropped. Without a free descriptor
+    /// it is not listed, and the link does not wait for what is in it.
+    fn list(&self, server: impl AsFd) -> Option<Listed<'_>> {
+        let server = Arc::new(server.as_fd().try_clone_to_owned().ok()?);
+        self.wire.servers().push(Arc::clone(&server));
+        Some(Listed { wire: &self.wire, server })
+    }
+
+    /// Reads a piece, and notes when it arrives.
+    async fn read(
+        &self,
+        mut from: impl AsyncRead + Unpin,
+        piece: &mut [u8],
+        way: Direction,
+    ) -> io::Result<(usize, Option<Due>)> {
+        poll_fn(|context| {
+            let _reading = self.wire.servers();
+            let mut piece = ReadBuf::new(piece);
+            ready!(Pin::new(&mut from).poll_read(context, &mut piece))?;
+            Poll::Ready(Ok((piece.filled().len(), self.wire.due(way))))
+        })
+        .await
     }
 
     /// Relays bytes both ways until both ends have finished, one breaks, or the link severs.
@@ -322,16 +378,16 @@ impl Connection {
                         self.note_unanswered(false);
                     }
                 }
-                length = from.read(&mut piece), if reads => {
-                    if matches!(length, Ok(0) | Err(_)) {
+                read = self.read(&mut from, &mut piece, way), if reads => {
+                    if matches!(read, Ok((0, _)) | Err(_)) {
                         let _ = self.first_end.set(way);
                     }
-                    let length = length.map_err(|_| Severed)?;
+                    let (length, due) = read.map_err(|_| Severed)?;
                     speaks = length > 0;
                     if speaks && way == Direction::Requests {
                         self.note_unanswered(true);
                     }
-                    taken.push_back((self.wire.due(way), piece[..length].to_vec()));
+                    taken.push_back((due, piece[..length].to_vec()));
                 }
             }
         }

@@ -53,6 +53,9 @@ pub const MORE_CLIENTS: Words =
 pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
 /// A command that waits inside its server. Values: the moment, the server, the client, the command.
 pub const TO_END: Words = Words::new("time, to {}: {} ends {}'s {}", "时间前进到 {}：{} 结束 {} 的 {}");
+/// The same, of a program that has another request ready. Values: the moment, the server, the client.
+pub const TO_END_OF_BLOCKED: Words =
+    Words::new("time, to {}: {} ends a blocked command of {}'s", "时间前进到 {}：{} 结束 {} 的一条阻塞命令");
 /// A program with an unanswered request may time out by a timer of its own.
 pub const TO_TIMEOUT: Words = Words::new(
     "time, to {}: a timer of {}'s own ends, its request unanswered",

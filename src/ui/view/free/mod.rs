@@ -346,17 +346,21 @@ pub fn choice(choice: &Choice, outlook: &Outlook, log: &Log, lang: Lang) -> Stri
         }
         Choice::Timer => match outlook.timer {
             Some(timer) => {
-                let blocked = outlook.actors.get(timer.actor.0 as usize).map(|prospect| prospect.blocked);
-                if timer.in_server
-                    && let Some(next) =
-                        outlook.actors.get(timer.actor.0 as usize).and_then(|p| p.next.as_ref())
-                {
-                    let at = time::moment(timer.at);
-                    return words::TO_END.with(lang, &[&at, &next.server, name(timer.actor), &next.label]);
+                let (at, client) = (time::moment(timer.at), name(timer.actor));
+                let prospect = outlook.actors.get(timer.actor.0 as usize);
+                let next = prospect.and_then(|prospect| prospect.next.as_ref());
+                match (next, prospect.map(|prospect| prospect.blocked)) {
+                    (Some(next), Some(Some(Blocked::Unanswered))) if timer.in_server => {
+                        words::TO_END.with(lang, &[&at, &next.server, client, &next.label])
+                    }
+                    (Some(next), Some(None)) if timer.in_server => {
+                        words::TO_END_OF_BLOCKED.with(lang, &[&at, &next.server, client])
+                    }
+                    (_, Some(None | Some(Blocked::Unanswered))) => {
+                        words::TO_TIMEOUT.with(lang, &[&at, client])
+                    }
+                    _ => words::TO_TIMER.with(lang, &[&at, client]),
                 }
-                let unanswered = matches!(blocked, Some(None | Some(Blocked::Unanswered)));
-                let words = if unanswered { words::TO_TIMEOUT } else { words::TO_TIMER };
-                words.with(lang, &[&time::moment(timer.at), name(timer.actor)])
             }
             None => String::new(),
         },
