@@ -438,6 +438,9 @@ impl Plot {
         let head = self.screen(self.head).unwrap_or(u16::MAX);
         let now = time::moment(scene.display);
         let alarms = scene.chart.alarms().take(MOST_ALARMS);
+        let known = |(x, event): (u32, usize)| (event < self.position && x <= self.head).then_some(x);
+        let ends: Vec<u32> =
+            scene.chart.alarms().take(MOST_ALARMS).filter_map(|span| known(span.to?)).collect();
         let edges = alarms.flat_map(|span| [Some(span.from), span.to]).flatten();
         let mut column = self.left;
         let others = std::iter::from_fn(|| {
@@ -461,14 +464,21 @@ impl Plot {
             // Where something ends there may be room left of the tick only.
             let left = screen.checked_sub(width).filter(|left| is_edge && *left >= self.area.x);
             let right = (screen, screen + columns, format!("┴{said} "));
-            let ways = std::iter::once(right).chain(left.map(|left| (left, screen + 1, format!("{said}┴"))));
+            let left = left.map(|left| (left, screen + 1, format!("{said}┴")));
+            // The end of a short stretch needs the columns right of its beginning.
+            let ends = ends.iter().filter_map(|end| self.screen(*end));
+            let is_short =
+                is_edge && ends.into_iter().any(|end| (screen + 1..screen + columns).contains(&end));
+            let [first, second] = if is_short { [left, Some(right)] } else { [Some(right), left] };
+            let bare = is_edge.then(|| (screen, screen + 1, "┴".to_owned()));
             let is_free = |(from, end, _): &(u16, u16, String)| {
                 *end <= head && ticks.iter().all(|(start, stop, _)| end <= start || stop <= from)
             };
             // A time that reads like the one before is omitted, and the current time is shown at the playhead.
             let before = ticks.iter().rfind(|(from, ..)| *from <= screen);
             let is_new = said != now && before.is_none_or(|(.., words)| !words.contains(&said));
-            if let Some(tick) = ways.filter(|_| is_new).find(is_free) {
+            let timed = first.into_iter().chain(second).filter(|_| is_new);
+            if let Some(tick) = timed.chain(bare).find(is_free) {
                 let at = ticks.partition_point(|(from, ..)| *from < tick.0);
                 ticks.insert(at, tick);
             }
