@@ -15,7 +15,7 @@ use crate::{
 /// The minimum rows for the shortest order below the outcomes, including its frame.
 const BELOW: u16 = 7;
 /// A search that takes longer is worth a suggestion.
-const LONG: Duration = Duration::from_secs(600);
+const LONG: Duration = Duration::from_mins(10);
 
 /// Summarizes the progress, how many orders go wrong, and the bounds of the search.
 pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
