@@ -273,14 +273,6 @@ impl Theme {
     /// Finishes a drawn screen: fills in the theme's ground and ink where cells have none and, on an ASCII terminal,
     /// replaces all other characters.
     pub fn finish(self, buffer: &mut Buffer) {
-        // A terminal is sent the cells that differ, so blank ones must not differ in what nobody sees.
-        let seen = Modifier::REVERSED | Modifier::UNDERLINED | Modifier::CROSSED_OUT;
-        for cell in &mut buffer.content {
-            if cell.symbol() == " " && !cell.modifier.intersects(seen) {
-                cell.fg = Color::Reset;
-                cell.modifier = Modifier::empty();
-            }
-        }
         if self.name != ThemeName::Auto && self.ink == Ink::Colour {
             for cell in &mut buffer.content {
                 if cell.bg == Color::Reset {
