@@ -438,10 +438,10 @@ impl Plot {
         let head = self.screen(self.head).unwrap_or(u16::MAX);
         let now = time::moment(scene.display);
         let alarms = scene.chart.alarms().take(MOST_ALARMS);
-        let known = |(x, event): (u32, usize)| (event < self.position && x <= self.head).then_some(x);
-        let ends: Vec<u32> =
-            scene.chart.alarms().take(MOST_ALARMS).filter_map(|span| known(span.to?)).collect();
-        let edges = alarms.flat_map(|span| [Some(span.from), span.to]).flatten();
+        let edges: Vec<(u32, usize)> = alarms.flat_map(|span| [Some(span.from), span.to]).flatten().collect();
+        let is_known = |(x, event): &(u32, usize)| *event < self.position && *x <= self.head;
+        let bounds = edges.iter().filter(|edge| is_known(edge)).filter_map(|(x, _)| self.screen(*x));
+        let bounds: Vec<u16> = bounds.collect();
         let mut column = self.left;
         let others = std::iter::from_fn(|| {
             let event = scene.chart.event_at(column, self.position)?;
@@ -450,7 +450,7 @@ impl Plot {
             Some((x, event))
         });
         let mut ticks: Vec<(u16, u16, String)> = Vec::new();
-        let edges = edges.map(|(x, event)| (x, event, true));
+        let edges = edges.into_iter().map(|(x, event)| (x, event, true));
         for (x, event, is_edge) in edges.chain(others.map(|(x, event)| (x, event, false))) {
             let known = event < self.position && x <= self.head;
             let (Some(screen), Some(logged)) =
@@ -465,11 +465,9 @@ impl Plot {
             let left = screen.checked_sub(width).filter(|left| is_edge && *left >= self.area.x);
             let right = (screen, screen + columns, format!("┴{said} "));
             let left = left.map(|left| (left, screen + 1, format!("{said}┴")));
-            // The end of a short stretch needs the columns right of its beginning.
-            let ends = ends.iter().filter_map(|end| self.screen(*end));
-            let is_short =
-                is_edge && ends.into_iter().any(|end| (screen + 1..screen + columns).contains(&end));
-            let [first, second] = if is_short { [left, Some(right)] } else { [Some(right), left] };
+            // Of two close edges, the earlier one leaves the columns right of it to the later one.
+            let is_close = is_edge && bounds.iter().any(|edge| (screen + 1..screen + columns).contains(edge));
+            let [first, second] = if is_close { [left, Some(right)] } else { [Some(right), left] };
             let bare = is_edge.then(|| (screen, screen + 1, "┴".to_owned()));
             let is_free = |(from, end, _): &(u16, u16, String)| {
                 *end <= head && ticks.iter().all(|(start, stop, _)| end <= start || stop <= from)
