@@ -19,7 +19,7 @@ use crate::{
         attach::{self, Attached, PROGRAMS, Recorded, RunFiles},
     },
     text::Text,
-    ui::app::{self, App, AppOptions, terminal},
+    ui::app::{App, AppOptions, terminal},
     ui::state::catalogue::{Catalogue, CatalogueEntry, VariantPlan},
 };
 
@@ -195,7 +195,7 @@ fn show(global: &Global, scenario: &Scenario, runs: impl Runs) -> Result<u8, Fai
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
         let mut app = App::new(Catalogue::new(vec![entry]), runs, &app_options);
-        Ok(app::run(&mut *screen.terminal, terminal::input()?, &mut app).await?)
+        Ok(screen.run(terminal::input()?, &mut app).await?)
     })?;
     Ok(play::exit_code(ended))
 }

@@ -8,7 +8,7 @@ use crate::{
     lesson::{Loaded, Scenario},
     signals,
     ui::{
-        app::{follow, terminal},
+        app::{Ended, follow, terminal},
         state::playing::{self, Playing},
         theme::Theme,
     },
@@ -95,7 +95,13 @@ fn follow(global: &Global) -> Result<u8, Failure> {
     let look = (global.settings.keys.clone(), global.lang(), Theme::from_env(global.theme()));
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
-        Ok(follow::follow(&mut *screen.terminal, terminal::input()?, playing_now, look).await?)
+        let mut input = terminal::input()?;
+        loop {
+            match follow::follow(&mut *screen.terminal, &mut input, playing_now, look.clone()).await? {
+                Ended::Suspended => screen.suspend()?,
+                ended => return Ok::<_, Failure>(ended),
+            }
+        }
     })?;
     Ok(play::exit_code(ended))
 }

@@ -12,7 +12,7 @@ use crate::{
     run::{LessonChoice, session::RunError},
     text::Lang,
     ui::{
-        app::{self, App, AppOptions, Ended, terminal},
+        app::{App, AppOptions, Ended, terminal},
         state::{
             catalogue::{Catalogue, CatalogueEntry, LazyPlan, VariantPlan},
             classroom::Class,
@@ -168,14 +168,14 @@ pub(crate) fn play(
         if let Some(class) = class {
             app = app.with_class(class);
         }
-        Ok(app::run(&mut *screen.terminal, terminal::input()?, &mut app).await?)
+        Ok(screen.run(terminal::input()?, &mut app).await?)
     })?;
     Ok(exit_code(ended))
 }
 
 pub(crate) fn exit_code(ended: Ended) -> u8 {
     match ended {
-        Ended::Quit | Ended::InputOver => OK,
+        Ended::Quit | Ended::InputOver | Ended::Suspended => OK,
         // As a shell reports a program that a signal ended.
         Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
     }

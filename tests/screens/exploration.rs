@@ -348,7 +348,7 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     stand.batch_update(found(false, true));
     // Without a fault this proves nothing: no tick, but a suggestion.
     for words in [
-        "Without a fault none goes wrong. f adds one: a crash first, then others.",
+        "Without a fault or slowness none goes wrong; races may differ. f adds faults, then slowness.",
         "No order that goes wrong was found.",
         "all tried",
     ] {

@@ -94,7 +94,10 @@ fn no_size_is_too_small_or_too_large() {
 fn a_small_screen_says_so_and_can_still_be_left() {
     let mut stand = Stand::catalogue(Lang::Zh, (40, 10));
     assert!(stand.shows("终端窗口太小"), "{:#?}", stand.rows());
+    // What cannot be seen is not acted on.
     stand.press('q');
+    assert!(matches!(stand.app.mode(), Mode::Browsing));
+    stand.press('Q');
     assert!(matches!(stand.app.mode(), Mode::Ending));
 }
 

@@ -554,6 +554,17 @@ fn playing_stands_still_at_the_first_violation() {
 }
 
 #[test]
+fn a_lock_that_a_restarted_server_confirms_again_is_held() {
+    let stand = at_step("restart-without-persistence", "crash-everysec", 7, EN);
+    let rows = stand.rows();
+    let bar = rows.iter().find(|row| row.contains("A holds")).expect("a bar");
+    assert!(bar.contains('┆') && !bar.contains("still"), "{rows:#?}");
+    // While it was down it confirmed nothing.
+    let server = rows.iter().rposition(|row| row.contains("START")).expect("its lane");
+    assert!(rows[server + 2].contains("██  ") && rows[server + 1].contains("██╌╌"), "{rows:#?}");
+}
+
+#[test]
 fn what_a_client_believes_and_no_server_says_is_an_outline_before_anybody_else_comes() {
     let log = log(&scenarios::carried("unlock-someone-elses-lock", "blind-del"));
     let world = World::fold(&log, log.len());

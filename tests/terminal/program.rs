@@ -433,13 +433,14 @@ fn any_size_is_survived_and_a_small_one_is_explained() {
     let before = step(&mut terminal, 2);
     terminal.resize(20, 5);
     let small = terminal.wait_for("Terminal too small");
-    assert!(small.says("60x16 needed, 20x5 here") && small.says("q quits"), "{small}");
+    assert!(small.says("60x16 needed, 20x5 here") && small.says("Q quits"), "{small}");
     terminal.resize(1, 1);
     terminal.wait_until("one letter", |screen| screen.rows() == ["T"]);
-    // Keys are still handled.
+    // A key that would act on what cannot be seen does nothing.
     terminal.press(RIGHT);
     terminal.resize(200, 60);
-    let large = terminal.wait_for("paused  step 3/");
+    terminal.wait_for("paused  step 2/");
+    let large = step(&mut terminal, 3);
     assert!(large.rows().iter().any(|row| row.chars().count() == 200), "{large}");
     terminal.press(LEFT);
     terminal.wait_for("looking back  step 2/");

@@ -28,7 +28,7 @@ use crate::{
     },
     ui::{
         app::{
-            self, App, AppError, AppOptions, Ended,
+            App, AppError, AppOptions, Ended,
             kata::{Request, ViewSettings, next_request},
             terminal::{InputGate, TerminalGuard, gated_input},
         },
@@ -127,6 +127,7 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
             screen.board.send_modify(|board| board.notice = None);
             let was_asked = screen.asked.take();
             match request {
+                Request::Leave(Ended::Suspended) => guard.suspend()?,
                 Request::Leave(ended) => return Ok(ended),
                 Request::Hint => settings.to_newest = screen.hint(&settings.keys.label("solution")),
                 Request::Solution => {
@@ -361,7 +362,7 @@ impl Screen<'_> {
         };
         let catalogue = Catalogue::new(vec![entry]);
         let mut app = App::of_broken_answer(catalogue, runs, &options, choice, (failure, &log));
-        app::run(&mut *guard.terminal, input, &mut app).await
+        guard.run(input, &mut app).await
     }
 }
 

@@ -51,6 +51,7 @@ pub async fn follow<B: Backend, I: Stream<Item = io::Result<Event>> + Unpin>(
                     Event::Key(key) if key.kind != KeyEventKind::Release => {
                         match keys.action(&[KeyScope::Notes, KeyScope::Everywhere], Chord::pressed(key)) {
                             Some(Action::Close | Action::Quit) => return Ok(Ended::Quit),
+                            Some(Action::Suspend) => return Ok(Ended::Suspended),
                             Some(Action::Language) => lang = lang.other(),
                             Some(Action::Theme) => theme = theme.named(theme.name.next()),
                             _ => {}

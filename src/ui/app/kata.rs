@@ -93,6 +93,7 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
                 }
                 let request = match settings.keys.action(&[KeyScope::Kata, KeyScope::Everywhere], Chord::pressed(key)) {
                     Some(Action::Quit) => Request::Leave(Ended::Quit),
+                    Some(Action::Suspend) => Request::Leave(Ended::Suspended),
                     Some(Action::Close | Action::Help) if settings.help.is_some() => {
                         settings.help = None;
                         continue;

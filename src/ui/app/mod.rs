@@ -105,6 +105,8 @@ pub enum Ended {
     InputOver,
     /// A signal with this number arrived.
     Signal(i32),
+    /// The learner wants the shell for a while.
+    Suspended,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -134,7 +136,9 @@ where
     R: Runs,
 {
     let ended = follow_messages(terminal, &mut input, app).await;
-    app.keep_current_run();
+    if !matches!(ended, Ok(Ended::Suspended)) {
+        app.keep_current_run();
+    }
     ended
 }
 
@@ -181,6 +185,9 @@ where
         }
         if matches!(app.mode(), Mode::Ending) {
             return Ok(Ended::Quit);
+        }
+        if let Some(ended) = app.leaving.take() {
+            return Ok(ended);
         }
     }
 }

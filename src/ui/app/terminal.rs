@@ -1,7 +1,8 @@
 //! Takes over the real terminal, and restores it in every case.
 //!
 //! **Architecture Invariant:** the terminal is restored on every way out: by the guard's drop, by the panic hook, and
-//! after a signal, because a signal ends the loop and the guard is dropped.
+//! after a signal, because a signal ends the loop and the guard is dropped. The shell gets it back, too, while the
+//! program is suspended.
 
 #![expect(
     clippy::disallowed_methods,
@@ -19,14 +20,15 @@ use std::{
 use crossterm::{
     event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event},
     execute,
-    terminal::{Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen},
+    terminal::{Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, enable_raw_mode},
 };
 use futures::Stream;
 use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, layout::Rect};
+use rustix::process::{Signal, kill_current_process_group};
 use tokio::sync::mpsc;
 
-use super::synchronized::Synchronized;
-use crate::ui::state::classroom::protocol;
+use super::{App, AppError, Ended, synchronized::Synchronized};
+use crate::{run::Runs, ui::state::classroom::protocol};
 
 pub type RealTerminal = Terminal<Synchronized<CrosstermBackend<io::Stdout>>>;
 
@@ -66,16 +68,47 @@ impl TerminalGuard {
         execute!(io::stdout(), EnableMouseCapture, EnableBracketedPaste)?;
         Ok(guard)
     }
-}
 
-impl Drop for TerminalGuard {
-    fn drop(&mut self) {
+    /// Runs the program on the terminal until it ends, also after the shell has continued it.
+    pub async fn run<I, R>(&mut self, mut input: I, app: &mut App<R>) -> Result<Ended, AppError>
+    where
+        I: Stream<Item = io::Result<Event>> + Unpin,
+        R: Runs,
+    {
+        loop {
+            match super::run(&mut *self.terminal, &mut input, app).await? {
+                Ended::Suspended => self.suspend().map_err(AppError::Input)?,
+                ended => return Ok(ended),
+            }
+        }
+    }
+
+    /// Gives the terminal back to the shell, stops the program until the shell continues it, and takes the terminal
+    /// again.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        self.release();
+        // The whole group, as when a terminal does it, because a script may have started this program. Servers and
+        // clients are in groups of their own, so that no `SIGCONT` wakes a client that a lesson has frozen.
+        kill_current_process_group(Signal::TSTP)?;
+        enable_raw_mode()?;
+        execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)?;
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())
+    }
+
+    fn release(&mut self) {
         // Errors are ignored: if the terminal is gone there is nothing to restore and nowhere to report it.
         // `ratatui::restore` would print, and panic because it cannot.
         let _ = self.terminal.backend_mut().end();
         release_input();
         let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
+    }
+}
+
+impl Drop for TerminalGuard {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

@@ -19,7 +19,7 @@ use crossterm::event::{Event, KeyCode, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::{
-    AppOptions,
+    AppOptions, Ended,
     classroom::{ClassUpdate, PublishKey},
 };
 use crate::bench::{Measuring, SeriesUpdate};
@@ -212,6 +212,8 @@ pub struct App<R> {
     pub(crate) measurement: Option<Measurement>,
     /// The time of the last message: as seconds since 1970, and as an instant for stopwatches.
     pub(crate) moment: (i64, Instant),
+    /// Why the loop is to end although the program goes on afterwards.
+    pub(crate) leaving: Option<Ended>,
 }
 
 impl<R: Runs> App<R> {
@@ -256,6 +258,7 @@ impl<R: Runs> App<R> {
             measurement: None,
             interview: None,
             moment: (interview::today(), Instant::now()),
+            leaving: None,
         };
         if let Some(beginning) = &options.interview {
             app.begin_interview(beginning, Instant::now());
@@ -415,6 +418,14 @@ impl<R: Runs> App<R> {
                     return true;
                 }
                 let (scopes, chord) = (self.key_scopes(), Chord::pressed(key));
+                if view::is_too_small(self.size)
+                    && !matches!(
+                        self.keys.action(&scopes, chord),
+                        Some(Action::Quit | Action::Suspend | Action::Language)
+                    )
+                {
+                    return false;
+                }
                 if let Some(typed) = chord.typed().filter(|_| scopes.contains(&KeyScope::Field)) {
                     self.type_in(typed.encode_utf8(&mut [0; 4]));
                     return true;
@@ -437,6 +448,7 @@ impl<R: Runs> App<R> {
                 self.resize(Rect::new(0, 0, width, height));
                 true
             }
+            Message::Input(Event::Mouse(_) | Event::Paste(_)) if view::is_too_small(self.size) => false,
             Message::Input(Event::Mouse(mouse)) => self.handle_mouse(mouse, now),
             // Elsewhere, each pasted letter would be a key.
             Message::Input(Event::Paste(words)) if self.key_scopes().contains(&KeyScope::Field) => {
@@ -490,6 +502,10 @@ impl<R: Runs> App<R> {
                 self.keep_current_run();
                 self.mode = Mode::Ending;
             }
+            (Action::Suspend, _) => {
+                self.notice = before;
+                self.suspend();
+            }
             (Action::Language, _) => self.set_lang(self.lang.other()),
             (Action::SetLang(lang), _) => self.set_lang(lang),
             (Action::Questions, _) => self.toggle_questions(),
@@ -540,6 +556,16 @@ impl<R: Runs> App<R> {
         if !matches!(self.overlay, Overlay::Measured(_)) {
             self.measurement.take_if(|measurement| measurement.running.is_some());
         }
+    }
+
+    /// Pauses what plays by itself and gives the terminal back. The servers are held meanwhile.
+    fn suspend(&mut self) {
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.pause(),
+            Mode::Comparing(comparison) => comparison.comparing.next = None,
+            Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
+        }
+        self.leaving = Some(Ended::Suspended);
     }
 
     pub(crate) fn scroll_description(&mut self, by: i32) {

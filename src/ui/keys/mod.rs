@@ -17,6 +17,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Quit,
+    /// Stops the program until the shell continues it.
+    Suspend,
     /// Closes this screen or overlay.
     Close,
     Language,

@@ -312,8 +312,9 @@ pub const TABLE: &[Row] = &[
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("go back", "返回上一层"))
         .hints(&[hint(Catalogue, 4, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 4, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back", "返回"), hint(Exploration, 2, "stop, back", "停止、返回"), hint(States, 2, "back", "返回")]),
+            hint(Lesson, 7, "leave", "离开"), hint(Free, 8, "leave", "离开"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 4, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Exam, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back", "返回"), hint(Exploration, 2, "stop, back", "停止、返回"), hint(States, 2, "back", "返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
+    act("suspend", Action::Suspend, &["ctrl-z"], &[Everywhere], ("pause and go to the shell; `fg` comes back", "暂停并回到 shell，用 `fg` 回来")),
 
     // Text fields.
     act("accept", Action::Accept, &["enter"], &[Field], ("do or open what you have chosen", "执行或打开所选项"))

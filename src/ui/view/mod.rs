@@ -85,6 +85,11 @@ use crate::printable::is_harmless;
 /// The minimum size of a screen; on a smaller one only a message is shown.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
+/// Whether a terminal of this size shows only that it is too small. One that has not told its size yet is not.
+pub fn is_too_small(area: Rect) -> bool {
+    !area.is_empty() && (area.width < SMALLEST.0 || area.height < SMALLEST.1)
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub keys: &'a KeyMap,
@@ -107,7 +112,7 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
     if area.is_empty() {
         return;
     }
-    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+    if is_too_small(area) {
         too_small(context, area, buf);
     } else {
         match screen {
@@ -219,7 +224,7 @@ fn too_small(Context { keys, theme, lang }: Context<'_>, area: Rect, buf: &mut B
     let lines = [
         (words::TOO_SMALL.get(lang).to_owned(), Role::Warning),
         (words::NEEDS_SIZE.with(lang, &[&size]), Role::Text),
-        (words::QUIT_HINT.with(lang, &[&keys.label("leave")]), Role::Chrome),
+        (words::QUIT_HINT.with(lang, &[&keys.label("quit")]), Role::Chrome),
     ];
     let rows = lines
         .iter()

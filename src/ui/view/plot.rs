@@ -438,7 +438,10 @@ impl Plot {
         let head = self.screen(self.head).unwrap_or(u16::MAX);
         let now = time::moment(scene.display);
         let alarms = scene.chart.alarms().take(MOST_ALARMS);
-        let edges = alarms.flat_map(|span| [Some(span.from), span.to]).flatten();
+        let edges: Vec<(u32, usize)> = alarms.flat_map(|span| [Some(span.from), span.to]).flatten().collect();
+        let is_known = |(x, event): &(u32, usize)| *event < self.position && *x <= self.head;
+        let bounds = edges.iter().filter(|edge| is_known(edge)).filter_map(|(x, _)| self.screen(*x));
+        let bounds: Vec<u16> = bounds.collect();
         let mut column = self.left;
         let others = std::iter::from_fn(|| {
             let event = scene.chart.event_at(column, self.position)?;
@@ -447,7 +450,7 @@ impl Plot {
             Some((x, event))
         });
         let mut ticks: Vec<(u16, u16, String)> = Vec::new();
-        let edges = edges.map(|(x, event)| (x, event, true));
+        let edges = edges.into_iter().map(|(x, event)| (x, event, true));
         for (x, event, is_edge) in edges.chain(others.map(|(x, event)| (x, event, false))) {
             let known = event < self.position && x <= self.head;
             let (Some(screen), Some(logged)) =
@@ -461,14 +464,19 @@ impl Plot {
             // Where something ends there may be room left of the tick only.
             let left = screen.checked_sub(width).filter(|left| is_edge && *left >= self.area.x);
             let right = (screen, screen + columns, format!("┴{said} "));
-            let ways = std::iter::once(right).chain(left.map(|left| (left, screen + 1, format!("{said}┴"))));
+            let left = left.map(|left| (left, screen + 1, format!("{said}┴")));
+            // Of two close edges, the earlier one leaves the columns right of it to the later one.
+            let is_close = is_edge && bounds.iter().any(|edge| (screen + 1..screen + columns).contains(edge));
+            let [first, second] = if is_close { [left, Some(right)] } else { [Some(right), left] };
+            let bare = is_edge.then(|| (screen, screen + 1, "┴".to_owned()));
             let is_free = |(from, end, _): &(u16, u16, String)| {
                 *end <= head && ticks.iter().all(|(start, stop, _)| end <= start || stop <= from)
             };
             // A time that reads like the one before is omitted, and the current time is shown at the playhead.
             let before = ticks.iter().rfind(|(from, ..)| *from <= screen);
             let is_new = said != now && before.is_none_or(|(.., words)| !words.contains(&said));
-            if let Some(tick) = ways.filter(|_| is_new).find(is_free) {
+            let timed = first.into_iter().chain(second).filter(|_| is_new);
+            if let Some(tick) = timed.chain(bare).find(is_free) {
                 let at = ticks.partition_point(|(from, ..)| *from < tick.0);
                 ticks.insert(at, tick);
             }

@@ -235,11 +235,16 @@ impl<'a> Row<'a> {
         visible
     }
 
-    /// The columns of the upper row that the marks occupy.
+    /// The columns of the upper row that the marks occupy, with a blank one on each side of words.
     fn marked(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, u16)> {
         let marks = if self.first { self.marks(scene, plot) } else { Vec::new() };
         let width = |words: &str| u16::try_from(text::width(words)).unwrap_or(u16::MAX);
-        marks.into_iter().map(|(x, words, _)| (x, x.saturating_add(width(&words) + 1))).collect()
+        let from =
+            |x: u16, words: &str| if is_sign(words) { x } else { x.saturating_sub(1).max(plot.area.x) };
+        marks
+            .into_iter()
+            .map(|(x, words, _)| (from(x, &words), x.saturating_add(width(&words) + 1)))
+            .collect()
     }
 
     /// The columns for the lock's name if it is not at the left of the row: before the lock is first held and the first
@@ -278,6 +283,9 @@ impl<'a> Row<'a> {
 
     fn draw_events(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
         for (x, words, role) in self.marks(scene, plot) {
+            if !is_sign(&words) && x > plot.area.x {
+                plot.fill((x - 1, x), y, " ", scene.style(role), buf);
+            }
             let end = plot.write((x, y), &words, plot.area.right(), scene.style(role), buf);
             plot.fill((end, end + 1), y, " ", scene.style(role), buf);
         }
@@ -506,6 +514,11 @@ fn first_free((from, to): (u16, u16), mut covered: Vec<(u16, u16)>) -> (u16, u16
 fn holder_name<'a>(scene: &Scene<'a>, owner: ActorId, value: &str) -> &'a str {
     let client = scene.world.actor(owner).map(|actor| actor.who.client.as_str());
     client.filter(|client| value.rsplit(':').next() == Some(*client)).unwrap_or_else(|| scene.name(owner))
+}
+
+/// Whether the text of a mark begins with a sign, which reads well beside a bar.
+fn is_sign(words: &str) -> bool {
+    !words.starts_with(char::is_alphanumeric)
 }
 
 /// The text for a change of a server's role.

@@ -104,7 +104,8 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     }
 }
 
-/// What the newest line says in full, if it is cut: a remark of Lockstep on a program, or a command and its reply.
+/// What the newest line says in full, if it is cut: a remark of Lockstep on a program, a Sentinel's event, or a command
+/// and its reply.
 #[derive(Default)]
 struct Rest {
     /// What stands in the line itself, if it is the last one, instead of its cut text.
@@ -202,7 +203,7 @@ fn wrapped(
     lines
 }
 
-/// The newest remark of Lockstep on a program, if it is cut and nothing was sent since.
+/// The newest remark of Lockstep on a program, or event of a Sentinel, if it is cut and nothing was sent since.
 fn cut_remark(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Option<String> {
     if back.unwrap_or(0) > 0 || scene.selected.is_some() {
         return None;
@@ -210,13 +211,21 @@ fn cut_remark(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Option<String
     let known = &scene.chart.wire[..rows(scene)];
     let since =
         known.iter().rev().take_while(|row| !matches!(scene.event(row.event), Some(EventKind::Sent { .. })));
-    let is_remark =
-        |row: &&WireRow| matches!(scene.event(row.event), Some(EventKind::Said { zh: Some(_), .. }));
-    let remark = since.take(area.height.into()).find(is_remark)?;
+    let words = |row: &WireRow| match scene.event(row.event) {
+        Some(EventKind::Said { zh: Some(_), .. }) => {
+            Some((String::new(), detail::own_words(scene, row.event).0))
+        }
+        Some(EventKind::Sentinel { notice, .. }) => {
+            let sender = format!("{} {} ", glyphs::SENTINEL, who(scene, row));
+            Some((sender, words::sentinel_notice(notice, scene.lang)))
+        }
+        _ => None,
+    };
+    let (remark, (sender, words)) =
+        since.take(area.height.into()).find_map(|row| Some((row, words(row)?)))?;
     let columns = Columns::of(scene, &scene.chart.wire[window(scene, back, area.height)], area.width);
-    let (words, _) = detail::own_words(scene, remark.event);
     let room = columns.unaligned(scene, remark).room(area.width.into());
-    (text::width(&words) > room).then_some(words)
+    (text::width(&words) > room).then(|| sender + &words)
 }
 
 /// The columns for times, and for senders with their servers.
@@ -235,7 +244,9 @@ impl Columns {
         };
         let names = rows.iter().map(|row| text::width(&who(scene, row))).max();
         let times = rows.iter().map(|row| text::width(&moment(scene, row))).max();
-        Self { time: times.unwrap_or_default().max(USUAL_TIME), names: names.unwrap_or(1).clamp(1, most) }
+        // In a narrow pane these columns are worth more to a token than to lines that stay in place.
+        let usual = if width < ROOMY { 0 } else { USUAL_TIME };
+        Self { time: times.unwrap_or_default().max(usual), names: names.unwrap_or(1).clamp(1, most) }
     }
 
     /// The columns of a line that would be cut if its text were aligned with the others.
@@ -250,7 +261,12 @@ impl Columns {
 
     /// The columns of a line apart from the time and the sender.
     const fn room(self, width: usize) -> usize {
-        width.saturating_sub(self.time + self.names + 4)
+        width.saturating_sub(self.time + 1 + self.sender())
+    }
+
+    /// The columns of the sender with its sign. A line without a sender has none if its text would be cut otherwise.
+    const fn sender(self) -> usize {
+        if self.names == 0 { 0 } else { self.names + 3 }
     }
 }
 
@@ -285,7 +301,8 @@ fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
 }
 
 /// The time and the sender of a line.
-fn before<'a>(scene: &Scene<'a>, row: &WireRow, Columns { time, names }: Columns) -> Vec<Span<'a>> {
+fn before<'a>(scene: &Scene<'a>, row: &WireRow, columns: Columns) -> Vec<Span<'a>> {
+    let Columns { time, names } = columns;
     let chrome = scene.style(Role::Chrome);
     let mut spans = vec![Span::styled(format!("{:>time$} ", moment(scene, row)), chrome)];
     if let Some(actor) = actor(scene, row) {
@@ -296,7 +313,7 @@ fn before<'a>(scene: &Scene<'a>, row: &WireRow, Columns { time, names }: Columns
         let name = format!("{} {} ", glyphs::SENTINEL, text::pad(&who, names));
         spans.push(Span::styled(name, chrome));
     } else {
-        spans.push(Span::raw(" ".repeat(names + 3)));
+        spans.push(Span::raw(" ".repeat(columns.sender())));
     }
     spans
 }

@@ -65,7 +65,7 @@ pub const LEFT_OUT: Words = Words::new(
 );
 
 /// Of the page over the catalogue: its heading, and the keys that measure.
-pub const MEASURED: Words = Words::new("locks, measured here and now", "现场测量各种锁");
+pub const MEASURED: Words = Words::new("Locks, measured here and now", "现场测量各种锁");
 pub const MEASURED_AGAIN: Words = Words::new("{} measures once more.", "按 {} 再测一遍。");
 pub const MEASURE_HERE: Words = Words::new(
     "{} measures all of them here and now: throughput, time of a hand-over, requests, CPU.",

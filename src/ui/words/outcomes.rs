@@ -16,6 +16,15 @@ pub const BROKE: Words = Words::new("{} of {} races went wrong ({})", "{}/{} 次
 /// In how many races something was broken, and what.
 pub const BROKE_THIS: Words = Words::new("{}: {}", "{} 次：{}");
 pub const BROKE_NONE: Words = Words::new("none of {} races went wrong", "{} 次并发竞争，没有一次出错");
+/// Why races and orders may answer differently, with the keys.
+pub const RACES_PROVE_NOTHING: Words = Words::new(
+    "Chance decided how slow each was. In the lesson, {} tries every order; there, {} adds slowness.",
+    "谁慢多少全凭运气。在课程里按 {} 可穷举所有顺序，那里按 {} 可加入“动作慢”。",
+);
+pub const SLOW_IN_RACES: Words = Words::new(
+    "Somebody had to be slow at the right moment: races ({}) seldom meet it and may all go well.",
+    "必须有人恰好在那一刻慢下来：并发竞争（{}）很少碰上，可能一次也不出错。",
+);
 /// What a race is; with the number of clients.
 pub const ALL_AT_ONCE: Words = Words::new(
     "{} clients run their whole programs at once, and the server decides who comes first.",
@@ -97,6 +106,12 @@ pub const ORDERS_SO_FAR: Words =
 pub const ORDERS_BY_STATES: Words = Words::new("{} orders through {} states", "{} 种顺序，经过 {} 个状态");
 /// The estimated number of orders, the rate, the remaining time.
 pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
+/// What makes a long search shorter, with the keys.
+pub const SOONER: Words = Words::new("Sooner done: {}.", "想快些：{}。");
+pub const FEWER_MOVES: Words = Words::new("{} allows fewer moves", "按 {} 减少步数");
+pub const OTHER_FAULT: Words = Words::new("{} tries another fault, or none", "按 {} 换一种故障或不加故障");
+pub const LEAVE_OUT: Words = Words::new("{} leaves out equivalent orders", "按 {} 略去等价的顺序");
+pub const STOP_HERE: Words = Words::new("{} keeps what was found", "按 {} 停下，保留已找到的");
 pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
 pub const ONE_GOES_WRONG: Words = Words::new("1 order goes wrong", "1 种顺序出错");
 pub const NONE_GOES_WRONG: Words =
@@ -105,10 +120,10 @@ pub const NOT_ALL_END: Words = Words::new(
     "no order breaks an invariant, but in some not everybody gets to the end",
     "没有一种顺序违反不变式，但有些顺序里并非人人都能走到结尾",
 );
-/// Few lessons fail without a fault; with the key that adds one.
+/// Few lessons fail without a fault, or if time passes only while nobody can move; with the key that adds one.
 pub const NONE_WITHOUT_FAULT: Words = Words::new(
-    "Without a fault none goes wrong. {} adds one: a crash first, then others.",
-    "不加故障时，没有一种顺序出错。按 {} 加入一次故障：先是崩溃，再按换一种。",
+    "Without a fault or slowness none goes wrong; races may differ. {} adds faults, then slowness.",
+    "没有故障、也没人动作慢时，没有一种顺序出错；并发竞争的结果可能不同。按 {} 依次加入各种故障和动作慢。",
 );
 /// The variant fails, but not with this fault; with the key for another one.
 pub const NONE_WITH_FAULT: Words = Words::new(

@@ -71,6 +71,10 @@ pub(super) fn roles(truth: &Truth) -> Vec<Value> {
 }
 
 fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
+    // What a restarted server still has is shown from its restart on, where its name has room.
+    let restarts = truth.dead.iter().filter_map(|(_, to)| *to).filter(|(_, event)| *event <= span.from.1);
+    let from = restarts.map(|(column, _)| column).max().unwrap_or_default().max(span.from.0);
+    let span = &Span { from: (from, span.from.1), ..span.clone() };
     let owner = span.owner.filter(|_| span.others.is_empty()).and_then(|owner| match owner {
         Owner::Actor(actor) => Some(actor),
         Owner::Session(session) => source.world.session_owner(session),

@@ -309,6 +309,10 @@ impl<R: Runs> App<R> {
                 Single::Examined(_) => Mode::Browsing,
             };
         }
+        if self.catalogue.entries.len() == 1 && matches!(self.mode, Mode::Browsing) {
+            // With `attach` there is nothing else to choose.
+            self.mode = Mode::Ending;
+        }
     }
 
     /// Returns to the lesson as it was left, or to the catalogue. The runs end.

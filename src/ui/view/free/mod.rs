@@ -20,6 +20,7 @@ use crate::{
         },
         words::fault,
     },
+    world::Life,
 };
 
 /// More clients than this are listed in two columns, if the pane is wide enough.
@@ -197,7 +198,7 @@ impl<'a> FreePane<'_, 'a> {
         };
         let shown = if self.in_program { "" } else { label };
         let status = match blocked {
-            None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
+            None if !ahead => self.stood(actor).or_else(|| self.went_on(actor, prospect)).unwrap_or_default(),
             None if server.is_some() => format!("{shown}  {wire}{to}"),
             None => format!("{shown}  {}", words::WOULD_TAKE.with(lang, &[wire])),
             Some(Blocked::Waits { until }) if label.is_empty() => {
@@ -263,6 +264,17 @@ impl<'a> FreePane<'_, 'a> {
             _ => None,
         });
         ends.next()
+    }
+
+    /// Why an actor could do nothing at the playhead of an earlier step, if it could not.
+    fn stood(&self, actor: ActorId) -> Option<String> {
+        let scene = self.scene();
+        match scene.world.actor(actor)?.life {
+            Life::Running => None,
+            Life::Frozen => Some(format!("{} {}", glyphs::STOPPED, words::FROZEN.get(scene.lang))),
+            Life::Crashed => Some(format!("{} {}", scene.end_sign(actor), words::DEAD.get(scene.lang))),
+            Life::Finished => Some(words::FINISHED.get(scene.lang).to_owned()),
+        }
     }
 
     /// What an actor did next after the playhead, or would do now if it has done nothing since.

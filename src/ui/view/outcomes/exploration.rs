@@ -1,5 +1,7 @@
 //! The parts that are specific to explorations: the progress, and the shortest order that goes wrong.
 
+use std::time::Duration;
+
 use super::{BAR, OutcomesView, Summary, histogram::grouped, order};
 use crate::{
     lesson::Expect,
@@ -12,6 +14,8 @@ use crate::{
 
 /// The minimum rows for the shortest order below the outcomes, including its frame.
 const BELOW: u16 = 7;
+/// A search that takes longer is worth a suggestion.
+const LONG: Duration = Duration::from_mins(10);
 
 /// Summarizes the progress, how many orders go wrong, and the bounds of the search.
 pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
@@ -24,6 +28,7 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
         summary.say(failure.message.get(lang), Role::Text);
     } else {
         progress(exploration, summary);
+        say_what_shortens(exploration, summary);
         let violations = explored.map_or(exploration.progress.violations, |found| found.violations);
         let at_least = if explored.is_some_and(|found| !found.complete) { "≥ " } else { "" };
         match explored {
@@ -55,6 +60,9 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
             summary.say(&format!("  {words}"), Role::Text);
         }
     }
+    if exploration.options.slow && explored.is_some_and(|explored| explored.violations > 0) {
+        summary.say(&words::SLOW_IN_RACES.with(lang, &[&keys.label("race")]), Role::Chrome);
+    }
     for kind in explored.map_or(&[][..], |explored| &explored.stuck) {
         summary.say(&format!("  {}", kind.says.get(lang)), Role::Warning);
     }
@@ -83,6 +91,25 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     if let Some(why) = one_by_one {
         summary.say(why.get(lang), Role::Chrome);
     }
+}
+
+/// A search that would take long: what makes it shorter.
+fn say_what_shortens(exploration: &Exploration, summary: &mut Summary<'_>) {
+    let is_long = exploration.progress.left().is_some_and(|left| left > LONG);
+    if exploration.found.is_some() || exploration.progress.states > 0 || !is_long {
+        return;
+    }
+    let Context { lang, keys, .. } = summary.view.context;
+    let ExplorationOptions { fault, slow, prune, .. } = exploration.options;
+    let ways = [
+        (true, words::FEWER_MOVES, "fewer-moves"),
+        (fault.is_some() || slow, words::OTHER_FAULT, "next-fault"),
+        (!prune, words::LEAVE_OUT, "prune"),
+        (true, words::STOP_HERE, "leave"),
+    ];
+    let ways = ways.into_iter().filter(|(helps, ..)| *helps);
+    let ways: Vec<String> = ways.map(|(_, words, id)| words.with(lang, &[&keys.label(id)])).collect();
+    summary.say(&words::SOONER.with(lang, &[&ways.join(words::AND.get(lang))]), Role::Warning);
 }
 
 /// Explains why "no order goes wrong" may prove nothing: orders were cut, the search had no fault, or the variant's

@@ -41,6 +41,11 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
     } else if done > 0 {
         let words = words::BROKE_NONE.with(lang, &[&done.to_string()]);
         summary.say(&format!("{} {words}", glyphs::DONE), Role::Good);
+        if summary.view.outcomes.is_over() {
+            let keys = [keys.label("explore"), keys.label("next-fault")];
+            let words = words::RACES_PROVE_NOTHING.with(lang, &[&keys[0], &keys[1]]);
+            summary.say(&words, Role::Chrome);
+        }
     } else {
         summary.say(words::NOTHING_YET.get(lang), Role::Chrome);
     }
