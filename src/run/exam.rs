@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    explore::{Bounds, CarriedOut, ExploreError, OutcomeSeen, Progress, carry_out, explore},
+    explore::{Bounds, CarriedOut, ExploreError, Explored, OutcomeSeen, Progress, carry_out, explore},
     moves::in_lines,
     session::RunError,
 };
@@ -180,14 +180,22 @@ async fn outcomes(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Outco
         let enough = |progress: &Progress| {
             if progress.wall >= LONGEST_ON_ETCD { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        return Ok(explore(scenario, options, &bounds, &enough).await?.outcomes);
+        return Ok(clear(explore(scenario, options, &bounds, &enough).await?));
     }
     let explored = explore(scenario, options, &bounds, &enough).await?;
-    if explored.outcomes.iter().any(|seen| seen.violates) {
-        return Ok(explored.outcomes);
+    if explored.violations > 0 {
+        return Ok(clear(explored));
     }
     // A variant that no order breaks may break if a client freezes for a while.
-    Ok(explore(scenario, options, &frozen, &enough).await?.outcomes)
+    Ok(clear(explore(scenario, options, &frozen, &enough).await?))
+}
+
+/// The outcomes without those that break nothing only because a client waits forever: nobody would call them safe.
+fn clear(explored: Explored) -> Vec<OutcomeSeen> {
+    let waits = explored.never_ends();
+    let mut outcomes = explored.outcomes;
+    outcomes.retain(|seen| seen.violates || seen.outcome.unfinished == 0 || !waits);
+    outcomes
 }
 
 /// Questions about orders of a variant, safe ones and others if it has both.
