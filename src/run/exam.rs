@@ -2,7 +2,7 @@
 //! processes. The learner says whether each is safe.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
     ops::ControlFlow,
     sync::Arc,
@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    explore::{Bounds, CarriedOut, ExploreError, OutcomeSeen, Progress, carry_out, explore},
+    explore::{Bounds, CarriedOut, ExploreError, Explored, OutcomeSeen, Progress, carry_out, explore},
     moves::in_lines,
     session::RunError,
 };
@@ -72,6 +72,8 @@ pub struct Exam {
     scenarios: VecDeque<Scenario>,
     options: LabOptions,
     found: VecDeque<ExamQuestion>,
+    /// The orders that were found. Variants that differ only under a fault have the same order without one.
+    seen: HashSet<Vec<Text>>,
     /// Whether the next question should be safe: a learner who always gives the same answer must not do well.
     wants_safe: bool,
 }
@@ -116,7 +118,13 @@ impl Exam {
         let slow = |scenario: &Scenario| scenario.lab() == LabKind::Etcd;
         let soonest = scenarios.iter().position(|scenario| !slow(scenario)).unwrap_or(0);
         scenarios.rotate_left(soonest);
-        Self { scenarios, options, found: VecDeque::new(), wants_safe: seed.is_multiple_of(2) }
+        Self {
+            scenarios,
+            options,
+            found: VecDeque::new(),
+            seen: HashSet::new(),
+            wants_safe: seed.is_multiple_of(2),
+        }
     }
 
     /// Looks for the next question while the learner thinks about the last one. Must be called inside a
@@ -142,7 +150,9 @@ impl Exam {
                 && self.found.len() < SET_ASIDE
                 && let Some(scenario) = self.scenarios.pop_front()
             {
-                self.found.extend(Box::pin(questions(&scenario, &self.options)).await?);
+                let mut found = Box::pin(questions(&scenario, &self.options)).await?;
+                found.retain(|question| self.seen.insert(question.order.clone()));
+                self.found.extend(found);
                 continue;
             }
             let next = self.found.remove(wanted.unwrap_or(0));
@@ -180,14 +190,24 @@ async fn outcomes(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Outco
         let enough = |progress: &Progress| {
             if progress.wall >= LONGEST_ON_ETCD { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        return Ok(explore(scenario, options, &bounds, &enough).await?.outcomes);
+        return Ok(clear(explore(scenario, options, &bounds, &enough).await?));
     }
     let explored = explore(scenario, options, &bounds, &enough).await?;
-    if explored.outcomes.iter().any(|seen| seen.violates) {
-        return Ok(explored.outcomes);
+    let outcomes = clear(explored);
+    if outcomes.iter().any(|seen| seen.violates) {
+        return Ok(outcomes);
     }
     // A variant that no order breaks may break if a client freezes for a while.
-    Ok(explore(scenario, options, &frozen, &enough).await?.outcomes)
+    let frozen = clear(explore(scenario, options, &frozen, &enough).await?);
+    Ok(if frozen.is_empty() { outcomes } else { frozen })
+}
+
+/// The outcomes without those that break nothing only because a client waits forever: nobody would call them safe.
+fn clear(explored: Explored) -> Vec<OutcomeSeen> {
+    let waits = explored.never_ends();
+    let mut outcomes = explored.outcomes;
+    outcomes.retain(|seen| seen.violates || seen.outcome.unfinished == 0 || !waits);
+    outcomes
 }
 
 /// Questions about orders of a variant, safe ones and others if it has both.

@@ -1,8 +1,8 @@
 //! Every question of the articles' interviewers has a card, in the lesson that shows its answer.
 
-use lockstep::lesson::Library;
+use lockstep::lesson::{Card, Library};
 
-/// The question, the articles that have it, and the card: its lesson, and words of its question.
+/// The question, the articles that have it, and the card: its lesson, and words of its question or follow-up.
 const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     // Basics.
     ("Redis is single-threaded, why lock", "S1 S4", "oversell", "single-threaded"),
@@ -14,6 +14,7 @@ const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     // One Redis.
     ("SETNX and EXPIRE", "S3 S4", "setnx-without-expire", "SETNX and then EXPIRE"),
     ("one command that locks", "S3 S4", "setnx-without-expire", "locks atomically"),
+    ("how long the lease should be", "S3 S4", "setnx-without-expire", "should the TTL be"),
     ("NX, XX, EX and PX", "S3 S4", "setnx-without-expire", "NX, XX, EX and PX"),
     ("MULTI and EXEC", "S4", "setnx-without-expire", "MULTI"),
     ("SETNX and EXPIRE in a script", "S4", "setnx-without-expire", "in a Lua script"),
@@ -39,7 +40,9 @@ const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     ("who is told when a holder crashes", "S4", "wait-without-spinning", "Who tells those who wait"),
     ("fair lock", "S4", "fair-lock", "fair lock in Redisson"),
     ("a dead client in the fair queue", "S4", "fair-lock", "queue dies"),
+    ("the price of fairness", "S4", "fair-lock", "fairness cost"),
     ("multi lock", "S4", "multi-lock", "What is Redisson's MultiLock"),
+    ("multi lock or Redlock", "S4", "multi-lock", "MultiLock or RedLock"),
     ("read-write lock", "S4", "read-write-lock", "promise"),
     ("a reader that wants to write", "S4", "read-write-lock", "upgraded"),
     ("getLock or getReadWriteLock", "S4", "read-write-lock", "getReadWriteLock"),
@@ -65,6 +68,7 @@ const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     // ZooKeeper.
     ("node types", "S0 S1 S4", "znode-types", "kinds of znodes"),
     ("the command line's stat", "S4", "znode-types", "znode's stat"),
+    ("who holds an ephemeral lock", "S4", "znode-types", "proves who holds"),
     ("where the numbers come from", "S2 S4", "znode-types", "number of a sequential znode"),
     ("why sequential", "S0 S1 S2", "zk-herd", "sequential"),
     ("why ephemeral", "S0 S1 S2 S4", "zk-persistent-deadlock", "ephemeral"),
@@ -79,6 +83,7 @@ const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     ("the holder is cut off", "S1 S2", "zk-session-expiry", "loses its connection"),
     ("held twice", "S0 S1", "zk-session-expiry", "same ZooKeeper lock"),
     ("a create without an answer", "S0", "zk-lost-create-reply", "ConnectionLoss"),
+    ("withProtection", "S0", "zk-lost-create-reply", "withProtection"),
     ("a leader dies", "S0 S1 S4", "zk-leader-failover", "leader"),
     ("a majority of the servers is gone", "S0", "zk-leader-failover", "majority"),
     ("SUSPENDED and LOST", "S0", "zk-leader-failover", "SUSPENDED"),
@@ -99,6 +104,7 @@ const QUESTIONS: &[(&str, &str, &str, &str)] = &[
     ("optimistic", "S4", "db-optimistic", "What is an optimistic lock"),
     ("version = version", "S4", "db-optimistic", "version = version"),
     ("ABA", "S4", "db-aba", "ABA problem"),
+    ("a version and ABA", "S4", "db-aba", "version column have"),
     // Choosing.
     ("a lock in etcd", "S4", "etcd-lease", "lock in etcd"),
     ("Redis or ZooKeeper", "S0 S1 S2 S4", "which-lock", "Redis or ZooKeeper"),
@@ -116,7 +122,8 @@ fn every_question_of_the_articles_has_a_card() {
         let names_all =
             |from: &[String]| articles.split(' ').all(|article| from.iter().any(|it| it == article));
         // Words that fit several cards would hide that the one with the answer is gone.
-        let fitting: Vec<_> = cards.iter().filter(|card| is_it(&card.q.en)).collect();
+        let follows = |card: &Card| card.follow_up.as_ref().is_some_and(|next| is_it(&next.q.en));
+        let fitting: Vec<_> = cards.iter().filter(|card| is_it(&card.q.en) || follows(card)).collect();
         if !matches!(fitting.as_slice(), [card] if names_all(&card.from)) {
             missing.push(format!("{asked} ({articles}): the one card of `{lesson}` with \"{words}\""));
         }

@@ -1083,7 +1083,7 @@ fn a_class_hears_of_failures_that_are_no_locks() {
 #[test]
 fn what_is_found_in_the_last_step_alarms_before_the_verdict_and_reaches_the_edge() {
     for (lesson, variant, step, says) in [
-        ("zk-lost-create-reply", "create-again", 18, "A waits although nobody else is before it"),
+        ("zk-lost-create-reply", "create-again", 18, "A has waited for 5 s"),
         ("znode-types", "overwrite", 10, "An edit is missing in the data"),
     ] {
         let stand = at_step(lesson, variant, step, EN);

@@ -93,7 +93,7 @@ fn json_has_the_fields_that_are_told() {
     let place = Place::new();
     let run = |args: &[&str]| place.run(args);
     assert_told("list", &[run(&["list", "--json"])]);
-    let exam = run(&["interview", "wait-without-spinning", "--exam", "8", "--json"]);
+    let exam = run(&["interview", "unlock-someone-elses-lock", "--exam", "8", "--json"]);
     assert_eq!(exam.code, Some(0), "{}", exam.err);
     assert!(exam.json().iter().any(|question| question["safe"] == json!(false)), "{}", exam.out);
     assert_told("interview", &[run(&["interview", "--json"]), exam]);
