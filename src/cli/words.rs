@@ -149,9 +149,6 @@ pub const KATA_NEEDS_TERMINAL: Words = Words::new(
      file without a screen",
     "练习界面需要终端，而标准输入或标准输出不是终端；`lockstep kata check 文件` 可以不用界面判定",
 );
-/// For a hint that was asked for while the file has a mistake.
-pub const KATA_MISTAKE_FIRST: Words =
-    Words::new("First put the mistake right that is shown above.", "请先改正上面显示的错误。");
 pub const KATA_NO_FILES: Words = Words::new(
     "no exercise's file is in {}; `lockstep kata start {}` writes them",
     "{} 里没有练习文件；`lockstep kata start {}` 会写出它们",

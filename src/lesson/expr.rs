@@ -22,7 +22,7 @@ use crate::log::ANY;
 
 pub use allowance::within_allowance;
 pub use bounds::LARGEST_VALUE;
-pub use mentions::Mentions;
+pub use mentions::{Call, Mentions};
 pub use scope::Scope;
 pub(crate) use shift::Shift;
 use tokens::brief;

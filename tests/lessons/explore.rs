@@ -307,6 +307,39 @@ fn on_zookeeper_orders_that_come_to_the_same_are_counted_as_a_model_counts_them(
     place.assert_nothing_left();
 }
 
+/// Wherever A dies: the server deletes its node with its session, and B is told.
+#[test]
+fn the_end_of_a_dead_clients_session_is_waited_for() {
+    let text = format!(
+        "{HEAD}lab: zookeeper
+setup: [zk: create /l]
+clients: {{ A: {{ runs: a }}, B: {{ runs: b }} }}
+programs:
+  a:
+    - mine: {{ zk: create -e /l/a }}
+    - look: {{ zk: ls /l }}
+    - done: {{ zk: delete /l/a }}
+  b:
+    - watch: {{ zk: exists -w /l/a }}
+    - if: watch is not none
+      then: [wake: {{ take: /l/a }}]
+    - count: told
+{ONLY}    claims: [told == 1]
+story: [finish: A, finish: B]
+"
+    );
+    let found = explored(&text, &["--fault", "crash:A"]).json().remove(0);
+    assert_eq!(found["complete"], true, "{found}");
+    assert!(found["stuck"].as_array().is_some_and(Vec::is_empty), "{found}");
+    let outcomes = found["outcomes"].as_array().expect("there are some");
+    assert!(
+        outcomes
+            .iter()
+            .all(|outcome| outcome["outcome"].as_str().is_some_and(|told| told.contains("told 1"))),
+        "{found}"
+    );
+}
+
 #[test]
 fn a_bound_cuts_orders_and_what_takes_more_than_a_day_is_refused() {
     let six = lesson(&["A", "B", "C"], &steps(2));

@@ -44,9 +44,9 @@ fn a_wrong_answer_is_broken_by_its_own_shortest_order_and_a_right_one_is_solved(
     let mistaken = first.replace("GET lock", "GTE lock");
     fs::write(&file, mistaken).expect("it can be written");
     terminal.wait_for("`GTE` cannot be used here");
-    // While the file has a mistake there is no hint.
+    // A hint for the exercise is given all the same.
     terminal.press("h");
-    terminal.wait_for("First put the mistake right");
+    terminal.wait_for("What is on the server after each of your commands");
     let right = WRONG.replace(
         "set: { redis: \"SETNX lock ${token}\" }",
         "set: { redis: \"SET lock ${token} NX PX ${lease}\" }",

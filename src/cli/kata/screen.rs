@@ -243,10 +243,6 @@ impl Screen<'_> {
     /// Shows one more hint. Returns whether there was one.
     fn hint(&self, key: &str) -> bool {
         let Some(kata) = &self.chosen().0.lesson.kata else { return false };
-        if self.board.borrow().mistake.is_some() {
-            self.board.send_modify(|board| board.notice = Some(words::KATA_MISTAKE_FIRST.text(&[])));
-            return false;
-        }
         let all = hints(kata, &self.rounds.borrow()).to_vec();
         let mut shown = false;
         self.board.send_modify(|board| {

@@ -119,7 +119,10 @@ const TAB: (Words, Words) = (
 
 const TEMPLATE: (Words, Words) = (
     Words::new("`${…}` between `{ }` or `[ ]` needs quotes", "写在 `{ }` 或 `[ ]` 里的 `${…}` 要加引号"),
-    Words::new("such as { redis: \"SET lock ${token} NX\" }", "例如 { redis: \"SET lock ${token} NX\" }"),
+    Words::new(
+        "such as { redis: \"SET lock ${token} NX\" }; in an expression the name alone: { granted: owner == token }",
+        "例如 { redis: \"SET lock ${token} NX\" }；表达式里直接写名字：{ granted: owner == token }",
+    ),
 );
 
 /// Finds a character that no YAML file may have, or a space that YAML does not know in a place where the parser needs

@@ -164,8 +164,7 @@ impl Broken {
 pub enum Stuck {
     /// A program got a reply that it does not handle, or a loop reached its bound.
     GaveUp,
-    /// An actor waits, and the session of a crashed client, or a lease of etcd, may not have ended. The search does not
-    /// continue to its end.
+    /// An actor waits, and a lease of etcd may not have ended. The search does not continue to its end.
     SessionLasts,
     /// An actor waits for a notification that no other actor will bring about.
     LostWakeup,

@@ -152,9 +152,8 @@ impl Stuck {
                 "{orders} 种提前结束：程序出错退出，或遇到了它没有处理的回复，或者循环达到了上限（`at_most`）"
             ),
             Self::SessionLasts => both!(
-                "{orders} end where somebody waits, and the session of a client that crashed, or a lease, has not ended yet; \
-                 what its end brings about is not looked at",
-                "{orders} 种停在有人等待、而崩溃客户端的会话或某个租约尚未到期的地方；到期之后的事没有继续探索"
+                "{orders} end where somebody waits, and a lease has not ended yet; what its end brings about is not looked at",
+                "{orders} 种停在有人等待、而某个租约尚未到期的地方；到期之后的事没有继续探索"
             ),
             Self::LostWakeup => both!(
                 "{orders} never end: somebody waits for a notification that nobody will bring about (lost wake-up)",

@@ -1,6 +1,9 @@
 //! The director of a run: carries out a story's lines one by one, and records what happens.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use tokio::sync::{mpsc::UnboundedSender, watch};
 
@@ -65,6 +68,8 @@ pub(crate) struct Director {
     pub(crate) questions: super::questions::Questions,
     /// Whether observed server states are recorded.
     pub(crate) observes: bool,
+    /// The servers that are left out of that.
+    pub(crate) unasked: HashSet<String>,
     known_states: Vec<ServerState>,
     metrics: HashMap<String, i64>,
 }
@@ -106,6 +111,7 @@ impl Director {
             redirects: super::redirects::Redirects::default(),
             questions: super::questions::Questions::default(),
             observes: true,
+            unasked: HashSet::new(),
             known_states: Vec::new(),
             metrics: HashMap::new(),
         };
@@ -441,10 +447,8 @@ impl Director {
         if !self.observes {
             return Ok(());
         }
-        self.clock.run_on_for(RUNS_WHILE_LOOKING)?;
-        let states = self.harness.observe().await;
-        self.clock.run_on()?;
-        let states = states?;
+        let unasked = self.unasked.clone();
+        let states = self.look(&unasked).await?;
         self.record_notices();
         for state in &states {
             if !self.known_states.contains(state) {
@@ -467,6 +471,14 @@ impl Director {
             self.recorder.record(EventKind::Metric { server, name: name.clone(), value });
         }
         Ok(())
+    }
+
+    /// What the servers hold now.
+    pub(crate) async fn look(&mut self, except: &HashSet<String>) -> Result<Vec<ServerState>, RunError> {
+        self.clock.run_on_for(RUNS_WHILE_LOOKING)?;
+        let states = self.harness.observe_except(except).await;
+        self.clock.run_on()?;
+        states
     }
 
     /// Records the messages that Sentinels have published so far.

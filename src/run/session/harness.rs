@@ -17,14 +17,19 @@ use super::{
 use crate::{
     client::protocol::{Request, Response, ServerAddress},
     lab::{Lab, LabOptions, Link, LinkState, ProcessProblem},
-    lesson::{Millis, Scenario},
+    lesson::{Millis, Scenario, Settings},
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
 };
 
 /// The ZooKeeper session timeout that clients request where a lesson sets none, in milliseconds of lesson
 /// time. Long enough for a session to survive a busy machine, short enough to watch it expire.
-pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
+const SESSION_TIMEOUT_MS: u64 = 10_000;
+
+/// The timeout of the clients' ZooKeeper sessions in milliseconds.
+pub(crate) fn session_timeout_ms(settings: &Settings) -> u64 {
+    settings.session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis)
+}
 
 /// How long a client may take to connect all its actors, in real time. A crowd has many sessions.
 const JOINS_WITHIN: Duration = Duration::from_mins(1);
@@ -151,7 +156,7 @@ impl Harness {
         let Self { lab, server, files, client_of, .. } = self;
         let servers: Vec<ServerInfo> = lab.servers();
         let settings = scenario.settings();
-        let session_timeout = settings.session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
+        let session_timeout = session_timeout_ms(&settings);
         let mut clients = Vec::new();
         *client_of = vec![0; scenario.actors.len()];
         let somebody = scenario.clients.iter().filter(|plan| !plan.actors.is_empty());
@@ -465,8 +470,16 @@ impl Harness {
     /// Returns what the servers hold now. Waits for due syncs first: a sync that is still due when the next
     /// step writes would include those writes.
     pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, RunError> {
+        self.observe_except(&HashSet::new()).await
+    }
+
+    pub(crate) async fn observe_except(
+        &self,
+        except: &HashSet<String>,
+    ) -> Result<Vec<ServerState>, RunError> {
         self.await_syncs().await?;
-        Ok(self.lab.observe_except(&self.frozen).await?)
+        let except = self.frozen.union(except).cloned().collect();
+        Ok(self.lab.observe_except(&except).await?)
     }
 
     /// Ends the clients and the servers and waits until they have exited.

@@ -105,7 +105,10 @@ impl Director {
     pub(crate) fn refusal(&self, choice: &Choice) -> Option<Text> {
         let actor = match choice {
             Choice::Move { actor } => *actor,
-            Choice::Timer => return self.next_timer().is_none().then(|| NO_TIMER.text(&[])),
+            Choice::Timer => {
+                let ends = self.next_timer().is_some() || self.next_session_end().is_some();
+                return (!ends).then(|| NO_TIMER.text(&[]));
+            }
             Choice::Pass { .. } | Choice::Inject(_) => return None,
         };
         if self.actors.get(actor).is_none() {

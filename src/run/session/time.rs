@@ -1,19 +1,23 @@
 //! Lets lesson time pass: as a jump when nobody watches, at the chosen speed otherwise, and never faster than
 //! the servers of the lab can follow.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use super::{
     RunError,
     client::ClientState,
     director::Director,
+    harness::session_timeout_ms,
     throttle::{LONGEST, SLICE},
 };
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lab::LinkState,
     lesson::{LabKind, Path, plan::AwaitPlan},
-    log::{ActorId, EventKind, Fault},
+    log::{ActorId, Event, EventKind, Fault, Observed, Product},
     program::Output,
     text::both,
     verdict,
@@ -57,6 +61,9 @@ pub(crate) const LEAPS_IN_TIMEOUT: u32 = 5;
 
 /// How much later than its timeout a ZooKeeper session may end.
 const SESSION_TICK: Duration = Duration::from_millis(500);
+
+/// For how many of these ticks more a server on a busy machine may be late.
+const MOST_TICKS_LATE: usize = 20;
 
 /// How often an `await` is checked, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
@@ -169,11 +176,77 @@ impl Director {
         Ok(false)
     }
 
-    /// Lets time pass to the end of the next wait. A jump of the clock overshoots that end a little, and the
-    /// other waits are postponed by as much, so that waits that end together still do so after a chain of
-    /// waits.
+    /// When the servers notice the end of the next session of a killed client of ZooKeeper, which ends by itself. `None` if
+    /// it is over.
+    pub(crate) fn next_session_end(&self) -> Option<LessonTime> {
+        let now = self.clock.now();
+        self.session_ends().filter(|end| *end > now).min()
+    }
+
+    fn session_timeout(&self) -> Duration {
+        Duration::from_millis(session_timeout_ms(&self.scenario.settings()))
+    }
+
+    /// The times by which the servers have noticed that a killed client is gone.
+    fn session_ends(&self) -> impl Iterator<Item = LessonTime> {
+        let is_zookeeper = self.scenario.lab().has(Product::Zookeeper);
+        let timeout = self.session_timeout();
+        let killed =
+            self.log().events().iter().filter(move |event| {
+                is_zookeeper && matches!(event.kind, EventKind::Fault(Fault::Crash { .. }))
+            });
+        killed.map(move |event| event.at + timeout + 2 * SESSION_TICK)
+    }
+
+    /// Lets time pass until ZooKeeper has ended the next session of a killed client and deleted its nodes.
+    async fn pass_to_session_end(&mut self, path: &Path) -> Result<(), RunError> {
+        let Some(end) = self.next_session_end() else { return Ok(()) };
+        self.pass_until(end, &[], path).await?;
+        // A server on a busy machine may be late.
+        for _ in 0..MOST_TICKS_LATE {
+            if !self.dead_clients_own_nodes().await? {
+                break;
+            }
+            self.pass_until(self.clock.now() + SESSION_TICK, &[], path).await?;
+        }
+        Ok(())
+    }
+
+    async fn dead_clients_own_nodes(&mut self) -> Result<bool, RunError> {
+        let over = self.clock.now();
+        let killed = |client: &str| {
+            let ended = |event: &Event| event.at + self.session_timeout() <= over;
+            self.log().events().iter().any(|event| match &event.kind {
+                EventKind::Fault(fault) => fault.killed_client() == Some(client) && ended(event),
+                _ => false,
+            })
+        };
+        let sessions: Vec<i64> = self
+            .log()
+            .events()
+            .iter()
+            .filter_map(|event| match &event.kind {
+                EventKind::Session { actor, session, .. } => {
+                    let client = &self.log().actor(*actor)?.client;
+                    killed(client).then_some(*session)
+                }
+                _ => None,
+            })
+            .collect();
+        let states = self.look(&HashSet::new()).await?;
+        Ok(states.iter().any(|state| match &state.observed {
+            Observed::Zookeeper(tree) => {
+                tree.nodes.values().any(|node| node.owner.is_some_and(|owner| sessions.contains(&owner)))
+            }
+            _ => false,
+        }))
+    }
+
+    /// Lets time pass to the end of the next wait, or, if nobody waits for time, of the session of a killed client. A jump of
+    /// the clock overshoots that end a little, and the other waits are postponed by as much, so that waits that end together
+    /// still do so after a chain of waits.
     pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), RunError> {
-        let Some((actor, due)) = self.next_timer() else { return Ok(()) };
+        let Some((actor, due)) = self.next_timer() else { return self.pass_to_session_end(path).await };
         if !self.limits.jump {
             return self.pass_until(due, &[], path).await;
         }
@@ -239,19 +312,16 @@ impl Director {
     /// How much of a wait may be jumped over at once at [`Tempo::Jump`] although the clock may not jump.
     /// ZooKeeper sessions are kept alive by their clients' requests: if all clients run and have been asked
     /// to settle since time last passed, each has just made a request, so no session expires in a jump that
-    /// is much shorter than its timeout. What the end of a killed client's session brings about arrives while time runs.
+    /// is much shorter than its timeout.
     fn leaps(&self, left: Duration) -> Option<Duration> {
-        let (now, leap) = (self.clock.now(), left.min(self.leap));
+        let now = self.clock.now();
         let none_stands = self.harness.clients.iter().all(|client| client.state != ClientState::Frozen);
         // External programs make requests when their own time comes, and not when they are asked.
         let asked = !self.scenario.is_attached();
-        let mut events = self.log().events().iter();
-        let session_ends = events.any(|event| {
-            let EventKind::Fault(Fault::Crash { .. }) = event.kind else { return false };
-            let end = event.at + self.leap * LEAPS_IN_TIMEOUT;
-            now + leap + SESSION_TICK > end && now < end + 2 * SESSION_TICK
-        });
-        let may = !leap.is_zero() && none_stands && asked && !session_ends;
+        // The server notices the end of a killed client's session, and tells of it, only while time runs.
+        let noticed = self.session_ends().filter(|end| now < *end);
+        let leap = noticed.map(|end| end.since(now + SESSION_TICK)).fold(left.min(self.leap), Duration::min);
+        let may = !leap.is_zero() && none_stands && asked;
         may.then_some(leap)
     }
 

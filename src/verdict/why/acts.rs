@@ -7,16 +7,28 @@ use super::{
 };
 use crate::{
     lesson::expr::Mentions,
-    log::EventKind,
     verdict::Breach,
     world::effect::{Access, Effect},
 };
 
 pub(crate) fn explain(case: &Case<'_>, never: &str, breach: &Breach) -> Option<Why> {
     let acts = acts(case, never, breach);
-    let certain =
-        acts.iter().find_map(|act| unknown_to(case, act, breach).or_else(|| interfered(case, act, breach)));
-    certain.or_else(|| acts.iter().find_map(|act| both_looked(case, act)))
+    let certain = acts.iter().find_map(|act| {
+        let why = unknown_to(case, act, breach).or_else(|| interfered(case, act, breach))?;
+        Some((act, why))
+    });
+    // What the invariant is about was not written by this command, but would have been by a transaction that was refused.
+    let mentions = Mentions::of(never);
+    let mentioned = |act: &Effect| mentions.quotes(&act.key);
+    let elsewhere = certain.as_ref().is_some_and(|(act, _)| !mentioned(act))
+        && case.effects.iter().any(|effect| writes(effect) && mentioned(effect));
+    let refused = || {
+        let counted = case.counted(breach.at).filter(|_| elsewhere);
+        counted.into_iter().flatten().find_map(|(_, actor)| case.refused_exec(actor, breach.at))
+    };
+    refused()
+        .or_else(|| certain.map(|(_, why)| why))
+        .or_else(|| acts.iter().find_map(|act| both_looked(case, act)))
 }
 
 /// The commands that may have caused the breach, the likeliest first. For a counter: the last command of each actor
@@ -29,11 +41,7 @@ fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect>
         let known = case.effects.iter().rev();
         known.filter(move |effect| effect.replied <= end && writes(effect))
     };
-    if let Some(EventKind::Counted { counter: wanted, .. }) = case.kind(breach.at) {
-        let counted = (0..=breach.at).rev().filter_map(|n| match case.kind(n) {
-            Some(EventKind::Counted { actor, counter, .. }) if counter == wanted => Some((n, *actor)),
-            _ => None,
-        });
+    if let Some(counted) = case.counted(breach.at) {
         let (last, earlier): (Vec<_>, Vec<_>) = counted
             .filter_map(|(n, who)| {
                 let mut its = done(n).filter(move |effect| effect.actor == who);

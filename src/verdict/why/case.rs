@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use super::rows;
+use super::{Kind, Why, rows, words};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
     log::{
-        ActorId, Command, Condition, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed,
-        OpId, ServerState,
+        ActorId, Belief, Command, Condition, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
+        Observed, OpId, Reply, ServerState,
     },
     world::effect::{Access, Effect, effects},
 };
@@ -108,6 +108,62 @@ impl<'a> Case<'a> {
             EventKind::Sent { actor, label, .. } if *actor == by => Some((n, label.as_str())),
             _ => None,
         })
+    }
+
+    /// The counts of the counter that an event counts, up to it, the last one first.
+    pub(crate) fn counted(&self, event: usize) -> Option<impl Iterator<Item = (usize, ActorId)>> {
+        let Some(EventKind::Counted { counter: wanted, .. }) = self.kind(event) else { return None };
+        Some((0..=event).rev().filter_map(move |n| match self.kind(n) {
+            Some(EventKind::Counted { actor, counter, .. }) if counter == wanted => Some((n, *actor)),
+            _ => None,
+        }))
+    }
+
+    /// An actor's last transaction before an event, if it was refused: another had written to what it watched.
+    pub(crate) fn refused_exec(&self, actor: ActorId, before: usize) -> Option<Why> {
+        let sent = |wanted: &str, before: usize| {
+            let its = |n: &usize| {
+                self.sender(*n) == Some(actor) && self.sent(*n).is_some_and(|sent| sent.is_redis(wanted))
+            };
+            (0..before).rev().find(its)
+        };
+        let exec = sent("EXEC", before)?;
+        let replied = (exec..before).find(
+            |n| matches!(&self.events[*n].kind, EventKind::Replied { actor: known, .. } if *known == actor),
+        )?;
+        match self.kind(replied)? {
+            EventKind::Replied { reply, .. } if **reply == Reply::Value(serde_json::Value::Null) => {}
+            _ => return None,
+        }
+        let watch = sent("WATCH", exec)?;
+        let keys = self.words(watch).get(1..)?;
+        let between = self.effects.iter().rev().find(|effect| {
+            writes(effect)
+                && effect.actor != actor
+                && keys.contains(&effect.key)
+                && effect.sent > watch
+                && effect.replied < replied
+        })?;
+        let text = words::went_on_after_refused_exec(self, watch, between, exec);
+        Some(Why::new(Kind::CheckThenAct, [watch, between.sent, replied], text))
+    }
+
+    /// Whether it was by this command, which is no deletion by its name, that its sender came to believe that it holds a
+    /// lock: it may have taken the last entry of a list.
+    pub(crate) fn is_granted_by(&self, effect: &Effect) -> bool {
+        let takes = match self.sent(effect.sent) {
+            Some(Command::Script { .. }) => true,
+            Some(command @ Command::Redis(_)) => !["DEL", "UNLINK"].iter().any(|word| command.is_redis(word)),
+            _ => false,
+        };
+        let next = self.events[effect.sent + 1..].iter().find_map(|event| match &event.kind {
+            EventKind::Sent { actor, .. } if *actor == effect.actor => Some(false),
+            EventKind::Believes { actor, belief, .. } if *actor == effect.actor => {
+                Some(*belief == Belief::Holding)
+            }
+            _ => None,
+        });
+        takes && next == Some(true)
     }
 
     /// The contents of a Redis server as last seen before an event.

@@ -8,8 +8,7 @@ use super::{
 use crate::{
     clock::LessonTime,
     log::{
-        ActorId, Belief, Command, Condition, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed,
-        Reply, Role,
+        ActorId, Belief, Command, Condition, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed, Role,
     },
     verdict::Breach,
     world::effect::{Access, Effect, lease},
@@ -36,7 +35,8 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     pairs
         .iter()
         .find_map(Pair::explain)
-        .or_else(|| pairs.iter().find_map(Pair::taken_out))
+        .or_else(|| pairs.iter().find_map(|pair| pair.taken_out(false)))
+        .or_else(|| pairs.iter().find_map(|pair| pair.taken_out(true)))
         .or_else(|| not_refused(&pairs))
         .or_else(|| pairs.iter().find_map(Pair::went_on_after_refused_exec))
 }
@@ -120,9 +120,14 @@ impl Pair<'_, '_> {
         pairs.collect()
     }
 
-    /// The first holder's entry in a collection was removed before the second got the lock.
-    fn taken_out(&self) -> Option<Why> {
-        self.granted_on_the_same_keys().into_iter().find_map(|pair| self.taken_out_of(pair))
+    /// The first holder's entry in a collection was removed before the second got the lock: before it entered, or (`late`)
+    /// between that and its last request, by which it saw that it was alone.
+    fn taken_out(&self, late: bool) -> Option<Why> {
+        let mut pairs = self.granted_on_the_same_keys().into_iter();
+        pairs.find_map(|(set, granted)| {
+            let last = late.then(|| self.last_request(granted));
+            self.taken_out_of((set, last.as_ref().unwrap_or(granted)))
+        })
     }
 
     fn taken_out_of(&self, (set, granted): (&Effect, &Effect)) -> Option<Why> {
@@ -159,7 +164,11 @@ impl Pair<'_, '_> {
             let look = effects().find(|effect| {
                 effect.actor == actor && effect.access == Access::Read && effect.replied < act.sent
             })?;
-            if self.looks_again(act, &look.key) {
+            let wrote = self.case.touched(&look.key).any(|effect| {
+                writes(effect) && effect.actor == actor && effect.sent > look.sent && effect.sent < act.sent
+            });
+            // What it read in an earlier try says nothing of this one.
+            if wrote || self.looks_again(act, &look.key) {
                 return None;
             }
             let between = effects().find(|effect| {
@@ -175,30 +184,11 @@ impl Pair<'_, '_> {
         })
     }
 
-    /// One of the two believes although its transaction was refused: another had written to what it watched.
+    /// One of the two believes although its transaction was refused.
     fn went_on_after_refused_exec(&self) -> Option<Why> {
         [self.second, self.first].into_iter().find_map(|(actor, believed)| {
-            let (exec, _) = self.case.last_sent(actor, believed)?;
-            let refused = |event: &Event| {
-                matches!(&event.kind, EventKind::Replied { actor: known, reply, .. }
-                if *known == actor && **reply == Reply::Value(serde_json::Value::Null))
-            };
-            let is_exec = self.case.sent(exec)?.is_redis("EXEC");
-            let replied = (exec..believed).find(|n| is_exec && refused(&self.case.events[*n]))?;
-            let watch = (0..exec).rev().find(|n| {
-                self.case.sender(*n) == Some(actor)
-                    && self.case.sent(*n).is_some_and(|sent| sent.is_redis("WATCH"))
-            })?;
-            let keys = self.case.words(watch).get(1..)?;
-            let between = self.case.effects.iter().rev().find(|effect| {
-                writes(effect)
-                    && effect.actor != actor
-                    && keys.contains(&effect.key)
-                    && effect.sent > watch
-                    && effect.replied < replied
-            })?;
-            let text = words::went_on_after_refused_exec(self.case, watch, between, exec);
-            Some(Why::new(Kind::CheckThenAct, [watch, between.sent, replied], text))
+            let (last, _) = self.case.last_sent(actor, believed)?;
+            self.case.refused_exec(actor, believed).filter(|why| why.second > last)
         })
     }
 
@@ -314,6 +304,7 @@ impl Loss<'_, '_> {
                 && self.case.same_client(effect.actor, self.set.actor) == own
                 && self.case.before(self.set, effect)
                 && self.case.before(effect, self.granted)
+                && !self.case.is_granted_by(effect)
         })
     }
 

@@ -20,6 +20,7 @@ pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
         .or_else(|| waits_for_itself(&case))
         .or_else(|| wait_for_each_other(&case))
         .or_else(|| left_behind(&case))
+        .or_else(|| never_given_back(&case))
         .or_else(|| never_notified(&case))
 }
 
@@ -158,12 +159,32 @@ fn outlives(case: &Case<'_>, last: &Effect, (crash, end): (usize, LessonTime)) -
     if end <= given {
         return (end > over).then(|| words::too_long(case, last.sent, end.since(over)));
     }
-    let renewed = (crash..case.events.len()).find(|n| {
-        let seen = held(case, last, *n + 1).and_then(|key| key.expires_at);
+    Some(words::renewed_for_the_dead(case, last.sent, renewal(case, last, (crash, given))?))
+}
+
+/// The command after an event that put off the end of a written key.
+fn renewal(case: &Case<'_>, written: &Effect, (since, given): (usize, LessonTime)) -> Option<usize> {
+    let renewed = (since..case.events.len()).find(|n| {
+        let seen = held(case, written, *n + 1).and_then(|key| key.expires_at);
         seen.is_some_and(|end| end > given)
     })?;
-    let renewal = (crash..renewed).rev().find(|n| case.sender(*n).is_some())?;
-    Some(words::renewed_for_the_dead(case, last.sent, renewal))
+    (since..renewed).rev().find(|n| case.sender(*n).is_some())
+}
+
+/// A program ended and still had what it had got, and another gave that a new lease.
+fn never_given_back(case: &Case<'_>) -> Option<Text> {
+    let ended = case.events.iter().enumerate().filter_map(|(n, event)| match &event.kind {
+        EventKind::Finished { actor } => Some((n, *actor)),
+        _ => None,
+    });
+    let lets_go = |kind: &EventKind, who: ActorId| matches!(kind, EventKind::Believes { actor, belief: Belief::Nothing, .. } if *actor == who);
+    let mut kept = ended.filter(|(_, actor)| !case.events.iter().any(|event| lets_go(&event.kind, *actor)));
+    kept.find_map(|(end, actor)| {
+        let last = case.effects.iter().rev().find(|effect| writes(effect) && effect.actor == actor)?;
+        let next = (end..case.events.len()).find(|n| matches!(case.kind(*n), Some(EventKind::Chose(_))))?;
+        let given = held(case, last, next)?.expires_at?;
+        Some(words::renewed_for_who_ended(case, last.sent, renewal(case, last, (next, given))?))
+    })
 }
 
 /// An actor waits for a notification of a znode.

@@ -158,6 +158,21 @@ fn who_goes_in_after_a_refused_transaction_has_not_asked_its_reply() {
 }
 
 #[test]
+fn what_a_refused_transaction_would_have_written_is_missing_because_of_who_came_between() {
+    let mut run = Run::new("\"sold > 0 and value('lock') == 'A-1'\"");
+    run.moves(1, "SET own B-2", "OK");
+    let watch = run.moves(1, "WATCH lock", "OK");
+    run.moves(1, "GET greatest", Value::Null);
+    run.moves(0, "SET greatest 9", "OK");
+    let between = run.moves(0, "SET lock A-1 PX 3000", "OK");
+    run.holds(Some(("A-1", 3000)));
+    let exec = run.moves(1, "EXEC", Value::Null);
+    run.moves(1, "DEL own", 1);
+    run.log.add(counted(1));
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+}
+
+#[test]
 fn whoever_wrote_to_one_key_by_a_look_at_another_has_not_seen_what_was_written_there() {
     let mut run = Run::new("\"sold > 0\"");
     run.moves(0, "GET file", "empty");

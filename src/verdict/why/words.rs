@@ -188,6 +188,20 @@ pub(crate) fn renewed_for_the_dead(case: &Case<'_>, set: usize, renewal: usize) 
     )
 }
 
+/// What a client had got and never gave back is given a new lease by another.
+pub(crate) fn renewed_for_who_ended(case: &Case<'_>, set: usize, renewal: usize) -> Text {
+    let (holder, got) = (case.sender_name(set), case.command(set));
+    let (other, renewed) = (case.sender_name(renewal), case.command(renewal));
+    Text::new(
+        format!(
+            "{holder} has ended and never gives back what it got by its {got}, and {other}'s {renewed} gives that a new lease."
+        ),
+        format!(
+            "{holder} 已经结束，{got} 拿到的再也不会归还，而 {other} 的 {renewed} 又给它续上了新的租期。"
+        ),
+    )
+}
+
 /// An actor keeps asking for what it already has.
 pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool, holds: bool) -> Text {
     let (who, command) = (case.sender_name(set), case.command(set));

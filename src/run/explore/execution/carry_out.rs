@@ -6,14 +6,14 @@ use super::time_command;
 use crate::{
     clock::{LessonTime, Rate},
     lab::LabOptions,
-    lesson::{LabKind, Millis, Path, Scenario},
+    lesson::{LabKind, Path, Scenario},
     log::{ActorId, Choice, EventKind, Fault, Log, Product, Stop},
     program::Actor,
     run::{
         explore::CarriedOut,
         race::racer::Racer,
         session::{
-            RunError, harness::SESSION_TIMEOUT_MS, setup::Connections, supervision::supervised,
+            RunError, harness::session_timeout_ms, setup::Connections, supervision::supervised,
             time::LEAPS_IN_TIMEOUT,
         },
     },
@@ -182,8 +182,7 @@ fn leap(scenario: &Scenario) -> Duration {
     if !lab.has(Product::Zookeeper) || !lab.parts().iter().all(leaps) {
         return Duration::ZERO;
     }
-    let timeout = scenario.settings().session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
-    Duration::from_millis(timeout) / LEAPS_IN_TIMEOUT
+    Duration::from_millis(session_timeout_ms(&scenario.settings())) / LEAPS_IN_TIMEOUT
 }
 
 /// The names on which watches may remain.

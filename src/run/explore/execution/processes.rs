@@ -3,7 +3,7 @@
 //! first time.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::Arc,
 };
 
@@ -25,7 +25,7 @@ use crate::{
         Lab, LabOptions,
         ready::{ReadyLabs, Reuse},
     },
-    lesson::{PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
+    lesson::{PRIMARY, Scenario, expr::Call, plan::NeverPlan},
     log::{Access, ActorId, Choice, Command, Event, EventKind, FILES, Log, Observed, Product},
     program::Request,
     run::{
@@ -128,7 +128,10 @@ impl Processes {
 
     fn situation(&self) -> Situation {
         let director = &self.racer.director;
-        let ends = director.next_end().is_some();
+        let lives =
+            |actor| !self.tally.of(&self.scenario, actor).crashed && !director.actors[actor].is_over();
+        let ends = director.next_end().is_some()
+            || director.next_session_end().is_some() && director.actors.ids().any(lives);
         Situation::new(&director.actors, &self.scenario, &self.tally, ends)
     }
 
@@ -144,7 +147,9 @@ impl Processes {
         }
         self.wait(async |racer| racer.begin_order().await)?;
         // A new lab has a new director.
-        self.racer.director.observes = depends_on_servers(&self.scenario);
+        let director = &mut self.racer.director;
+        director.observes = depends_on_servers(&self.scenario);
+        director.unasked = unasked_servers(&self.scenario);
         self.add_observed(0, &mut StepFootprint::default());
         self.repeats.begin();
         self.compare(0)
@@ -350,16 +355,32 @@ pub(super) fn open<'c>(
 const KNOWN_FROM_CLIENTS: [&str; 10] =
     ["at", "before", "finished", "herd", "holders", "moves", "notified", "replies", "waited", "woken_by"];
 
-/// Whether an invariant, an outcome or a metric of a scenario depends on observed server states.
+/// The calls in invariants that depend on what servers hold after each move.
+fn calls_to_servers(scenario: &Scenario) -> Vec<Call> {
+    let invariants = scenario.invariants.iter().filter_map(|plan| match &plan.never {
+        NeverPlan::That(never) => Some(never.mentions().calls),
+        NeverPlan::Overlap(_) => None,
+    });
+    let calls = invariants.flatten();
+    calls.filter(|call| !KNOWN_FROM_CLIENTS.contains(&call.function.as_str())).collect()
+}
+
+/// Whether an invariant or a metric of a scenario depends on what servers hold after each move.
 fn depends_on_servers(scenario: &Scenario) -> bool {
-    let asks = |expr: &Expr| {
-        let mut calls = expr.mentions().calls.into_iter();
-        calls.any(|call| !KNOWN_FROM_CLIENTS.contains(&call.function.as_str()))
+    !calls_to_servers(scenario).is_empty() || !scenario.loaded.lesson.metrics.is_empty()
+}
+
+/// The servers of ZooKeeper if all that is asked for are rows and keys of other servers. Reading its nodes takes longer
+/// than a move.
+fn unasked_servers(scenario: &Scenario) -> HashSet<String> {
+    let of_nodes = |call: &Call| {
+        let key = call.arguments.first().and_then(Option::as_deref);
+        key.is_none_or(|key| key.starts_with('/'))
     };
-    let mut invariants = scenario.invariants.iter();
-    invariants.any(|plan| matches!(&plan.never, NeverPlan::That(never) if asks(never)))
-        || !OutcomeFields::of(scenario).values.is_empty()
-        || !scenario.loaded.lesson.metrics.is_empty()
+    let asked = calls_to_servers(scenario).iter().any(of_nodes) || !scenario.loaded.lesson.metrics.is_empty();
+    let lab = scenario.lab();
+    let is_unasked = |server: &&str| !asked && lab.part_of(server).product() == Product::Zookeeper;
+    lab.servers().iter().copied().filter(is_unasked).map(str::to_owned).collect()
 }
 
 impl OnServers for Processes {
@@ -434,6 +455,15 @@ impl Explorer for Processes {
 
     fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         self.go_to(node)?;
+        // The values of an outcome are those at the end.
+        if !OutcomeFields::of(&self.scenario).values.is_empty() {
+            let director = &mut self.racer.director;
+            let observes = std::mem::replace(&mut director.observes, true);
+            let unasked = std::mem::take(&mut director.unasked);
+            self.wait(async |racer| racer.director.observe().await)?;
+            let director = &mut self.racer.director;
+            (director.observes, director.unasked) = (observes, unasked);
+        }
         let log = self.racer.director.log();
         let breaches = verdict::breaches(&self.scenario, log).map_err(ExploreError::Invariant)?;
         let expressions = breaches.into_iter().filter_map(|Breach { invariant, at, .. }| {

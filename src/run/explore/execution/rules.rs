@@ -7,7 +7,7 @@ use crate::{
         Scenario,
         plan::{PlannedOperation, PlannedVerb},
     },
-    log::{ActorId, Product},
+    log::ActorId,
     program::{Actors, State, actor_id},
     run::explore::{Pick, Stuck},
 };
@@ -126,10 +126,8 @@ impl Tally {
     /// did.
     pub(crate) fn stuck(&self, scenario: &Scenario, actors: &Actors) -> Option<Stuck> {
         let left = actors.ids().filter(|actor| !self.of(scenario, *actor).crashed);
-        // The effects of the end of a crashed client's session, or of a lease of etcd, are not known.
-        let lasts = scenario.lab().has(Product::Zookeeper)
-            && self.clients.iter().any(|client| client.crashed)
-            || grants_leases(scenario);
+        // The effects of the end of a lease of etcd are not known.
+        let lasts = grants_leases(scenario);
         let why = left.filter_map(|actor| match actors[actor].state() {
             State::Finished => None,
             State::Dead => Some(Stuck::GaveUp),
