@@ -469,17 +469,20 @@ impl Stand {
     }
 
     /// Asserts that every row is as long as the screen is wide, and that no wide character is cut by its neighbour.
+    /// Returns the rows.
     #[track_caller]
-    pub fn assert_whole(&self) {
+    pub fn assert_whole(&self) -> Vec<String> {
         let buffer = self.buffer();
-        for row in rows(&buffer) {
-            assert_eq!(width(&row), usize::from(self.area.width), "{:?} {row}", self.area);
+        let rows = rows(&buffer);
+        for row in &rows {
+            assert_eq!(width(row), usize::from(self.area.width), "{:?} {row}", self.area);
         }
         // The second column of a wide character belongs to it: anything else there would be invisible.
         let mut cells = buffer.content.windows(2);
         let cut = cells.position(|pair| width(pair[0].symbol()) > 1 && pair[1].symbol() != " ");
         let place = cut.map(|n| (buffer.pos_of(n), &buffer.content[n..n + 2]));
-        assert!(place.is_none(), "{:?} {place:?} {:#?}", self.area, self.rows());
+        assert!(place.is_none(), "{:?} {place:?} {rows:#?}", self.area);
+        rows
     }
 }
 
