@@ -49,6 +49,8 @@
 mod conditions;
 mod files;
 mod forking;
+#[cfg(target_arch = "x86_64")]
+mod go_note;
 mod libc;
 mod locking;
 mod moment;

@@ -16,6 +16,7 @@ mod x86_64 {
 
     use super::CHANGED;
     use crate::{
+        go_note::has_note_of_go,
         libc::*,
         moment::{Family, Page},
     };
@@ -125,13 +126,6 @@ mod x86_64 {
                 has_note_of_go(slice::from_raw_parts(at, notes.in_memory as usize))
             })
         }
-    }
-
-    /// Searches for a note with the name `Go` and the type of a build id: the lengths of name and content, the type, the
-    /// name.
-    fn has_note_of_go(bytes: &[u8]) -> bool {
-        let four = 4_u32.to_ne_bytes();
-        bytes.windows(16).any(|note| note[..4] == four && note[8..12] == four && note[12..] == *b"Go\0\0")
     }
 
     /// Makes the vDSO answer in lesson time. Returns whether that succeeded.

@@ -110,7 +110,7 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
             output::write(&output, path, &text)?;
             if global.json {
                 let done = json!({
-                    "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format,
+                    "lesson": finished.entry.lesson.id, "variant": finished.variant_name(), "format": format,
                     "file": path, "bytes": text.len(), "verdict": outcome,
                 });
                 print::json(&done)?;

@@ -139,14 +139,14 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
     }
     let Some(format) = args.export else {
         for (entry, card) in list {
-            let reviews = reviews.get().of(&entry.id, &card.q.en);
+            let reviews = reviews.get().of(&entry.lesson.id, &card.q.en);
             let shown = card.shown.as_ref().map(|shown| {
                 json!({"variant": shown.variant, "at": shown.at.as_ref().map(|at| format!("{}.{}", at.who, at.label))})
             });
             let follow_up = card.follow_up.as_ref().map(|next| json!({"q": next.q, "a": next.a}));
             print::json(&json!({
-                "lesson": entry.id, "track": entry.track, "starred": entry.starred, "from": card.from,
-                "q": card.q, "a": card.a, "follow_up": follow_up, "shown": shown,
+                "lesson": entry.lesson.id, "track": entry.lesson.track, "starred": entry.lesson.starred,
+                "from": card.from, "q": card.q, "a": card.a, "follow_up": follow_up, "shown": shown,
                 "reviews": reviews.len(), "due": due(reviews),
             }))?;
         }

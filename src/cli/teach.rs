@@ -190,7 +190,7 @@ fn keep(
     for run in runs {
         let (page, listed) = class_page(&run, params.clone(), look).map_err(Failure::usage)?;
         let variant = run.entry.variants.get(run.variant).map_or("", |variant| &variant.name);
-        let (file, output) = free_name(folder, &format!("{}-{variant}", run.entry.id))?;
+        let (file, output) = free_name(folder, &format!("{}-{variant}", run.entry.lesson.id))?;
         output::write(&output, &folder.join(&file), &page)?;
         kept.push(ClassPage { file, ..listed });
         output::write(index, &folder.join(INDEX), &class_index(&kept, look))?;

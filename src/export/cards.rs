@@ -23,7 +23,7 @@ const TITLE: Words = Words::new("Interview questions", "面试题");
 pub fn anki(cards: &[LessonCard<'_>]) -> String {
     let mut out = ANKI.to_owned();
     for (entry, card) in cards {
-        let id = format!("lockstep {} {}", entry.id, card.q.en);
+        let id = format!("lockstep {} {}", entry.lesson.id, card.q.en);
         let back = match &card.follow_up {
             None => sides(&card.a),
             Some(follow_up) => {
@@ -39,11 +39,11 @@ pub fn anki(cards: &[LessonCard<'_>]) -> String {
 
 /// The tags of a card in Anki: track, lesson, articles, star. Tags must not contain spaces.
 fn tags(entry: &CatalogueEntry, card: &Card) -> Vec<String> {
-    let track = serde_json::to_value(entry.track).ok();
+    let track = serde_json::to_value(entry.lesson.track).ok();
     let track = track.as_ref().and_then(|track| track.as_str()).map(|track| format!("lockstep::{track}"));
     let articles = card.from.iter().map(|article| format!("lockstep::{article}"));
-    let star = entry.starred.then(|| "lockstep::starred".to_owned());
-    let all = track.into_iter().chain([format!("lockstep::{}", entry.id)]).chain(articles).chain(star);
+    let star = entry.lesson.starred.then(|| "lockstep::starred".to_owned());
+    let all = track.into_iter().chain([format!("lockstep::{}", entry.lesson.id)]).chain(articles).chain(star);
     all.map(|tag| field(&tag).split_whitespace().collect::<Vec<_>>().join("-")).collect()
 }
 
@@ -94,14 +94,14 @@ pub fn markdown(cards: &[LessonCard<'_>], lang: Lang) -> String {
     write("\n".to_owned());
     let (mut track, mut lesson) = (None, None);
     for (entry, card) in cards {
-        if track != Some(entry.track) {
-            track = Some(entry.track);
-            write(format!("\n## {}\n", words::track(entry.track).get(lang)));
+        if track != Some(entry.lesson.track) {
+            track = Some(entry.lesson.track);
+            write(format!("\n## {}\n", words::track(entry.lesson.track).get(lang)));
         }
-        if lesson != Some(&entry.id) {
-            lesson = Some(&entry.id);
-            let star = if entry.starred { " ★" } else { "" };
-            write(format!("\n### {}{star}\n", line(entry.title.get(lang))));
+        if lesson != Some(&entry.lesson.id) {
+            lesson = Some(&entry.lesson.id);
+            let star = if entry.lesson.starred { " ★" } else { "" };
+            write(format!("\n### {}{star}\n", line(entry.lesson.title.get(lang))));
         }
         let from = if card.from.is_empty() { String::new() } else { format!(" ({})", card.from.join(", ")) };
         write(format!("\n**{}**{}\n\n{}\n", line(card.q.get(lang)), line(&from), line(card.a.get(lang))));
@@ -116,17 +116,19 @@ pub fn markdown(cards: &[LessonCard<'_>], lang: Lang) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::{ANKI, anki, markdown};
     use crate::{
-        lesson::{Card, FollowUp},
+        lesson::{Card, FollowUp, Lesson},
         text::{Lang, Text},
         ui::state::catalogue::CatalogueEntry,
     };
 
     #[test]
     fn an_anki_card_is_always_one_line() {
-        let mut entry = CatalogueEntry::broken("oversell", "");
-        entry.starred = true;
+        let lesson = Lesson { id: "oversell".into(), starred: true, ..Lesson::default() };
+        let entry = CatalogueEntry::from(&Arc::new(lesson));
         let card = Card {
             q: Text::new("Is `a < b`\tsafe?\n\"No\"", "`a < b` 安全吗？"),
             a: "Never.".into(),

@@ -20,8 +20,8 @@ pub fn document(run: &Finished, moment: ResolvedMoment) -> String {
         .collect();
     let head = json!({
         "lockstep_export": VERSION,
-        "lesson": run.entry.id,
-        "title": run.entry.title,
+        "lesson": run.entry.lesson.id,
+        "title": run.entry.lesson.title,
         "variant": run.variant_name(),
         "variant_title": variant.map(|variant| &variant.title),
         "take_away": variant.map(|variant| &variant.lesson),

@@ -93,7 +93,7 @@ impl Finished {
     pub fn title(&self) -> Text {
         Text::from_fn(|lang| {
             let variant = self.variant().map_or_else(String::new, |it| format!(" · {}", it.title.get(lang)));
-            printable::line(&format!("{}{variant}", self.entry.title.get(lang))).into_owned()
+            printable::line(&format!("{}{variant}", self.entry.lesson.title.get(lang))).into_owned()
         })
     }
 }

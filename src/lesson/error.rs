@@ -242,6 +242,11 @@ pub(crate) fn did_you_mean(near: &str) -> Text {
     both!("did you mean `{near}`?", "是不是 `{near}`？")
 }
 
+/// The help for an unknown name: the known one that was probably meant, or else what there is.
+pub(crate) fn suggestion(near: Option<&str>, otherwise: impl FnOnce() -> Text) -> Text {
+    near.map_or_else(otherwise, did_you_mean)
+}
+
 /// The similarity above which an unknown name in a lesson is taken for a misspelling of a known one.
 pub(crate) const ALIKE: f64 = 0.8;
 

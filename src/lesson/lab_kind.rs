@@ -21,11 +21,12 @@ use crate::{
 };
 
 /// The servers that a lesson runs on, by the name that its `lab:` gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 // The derived code reads and writes a single kind; the implementations below add lists of kinds.
 #[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum LabKind {
     /// One `redis-server`, named `redis`.
+    #[default]
     Redis,
     /// One ZooKeeper server, named `zookeeper`.
     Zookeeper,

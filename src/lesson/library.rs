@@ -177,12 +177,17 @@ impl Library {
             return;
         }
         self.lessons.retain(|known| known.lesson.id != lesson.id);
-        self.lessons.push(Arc::new(Loaded { lesson, source, recipes: Arc::clone(recipes), carried }));
+        self.lessons.push(Arc::new(Loaded {
+            lesson: Arc::new(lesson),
+            source,
+            recipes: Arc::clone(recipes),
+            carried,
+        }));
     }
 
     fn sort(&mut self) {
         self.lessons.sort_by_key(|loaded| {
-            let Lesson { track, id, .. } = &loaded.lesson;
+            let Lesson { track, id, .. } = &*loaded.lesson;
             (*track, ORDER.iter().position(|known| known == id).unwrap_or(ORDER.len()), id.clone())
         });
     }
@@ -208,7 +213,7 @@ fn read_carried(file: &'static File<'_>) -> Result<(Source, Lesson), LessonError
 pub fn carried(id: &str) -> Option<Arc<Loaded>> {
     let (source, lesson) = read_carried(CARRIED.get_file(format!("{id}.yaml"))?).ok()?;
     let recipes = carried_recipes().ok()?;
-    (lesson.id == id).then(|| Arc::new(Loaded { lesson, source, recipes, carried: true }))
+    (lesson.id == id).then(|| Arc::new(Loaded { lesson: Arc::new(lesson), source, recipes, carried: true }))
 }
 
 /// Parses a lesson, with the recipes carried in the binary. `file` is the name that errors give the text.
@@ -216,7 +221,7 @@ pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
     let recipes = carried_recipes()?;
-    Loaded { lesson, source, recipes, carried: false }.solved().map(Arc::new)
+    Loaded { lesson: Arc::new(lesson), source, recipes, carried: false }.solved().map(Arc::new)
 }
 
 /// The exercises carried in the binary, in the order in which they are to be solved, which is that of their file names.
@@ -236,7 +241,9 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let mut recipes = (*carried_recipes()?).clone();
     let own = extend(&mut recipes, &path.with_file_name(RECIPES))?;
     let source = with_recipes(&source, own.as_ref(), &recipes);
-    Loaded { lesson, source, recipes: Arc::new(recipes), carried: false }.solved().map(Arc::new)
+    Loaded { lesson: Arc::new(lesson), source, recipes: Arc::new(recipes), carried: false }
+        .solved()
+        .map(Arc::new)
 }
 
 /// Adds the user's own recipes, if the file exists, and returns that file.

@@ -9,7 +9,7 @@ use self::values::Kind;
 use std::collections::HashMap;
 
 use super::{
-    error::{ALIKE, did_you_mean, nearest},
+    error::{ALIKE, did_you_mean, nearest, suggestion},
     has_word,
 };
 use crate::text::{Text, both};
@@ -616,7 +616,7 @@ impl<'s> Reader<'s> {
             return Self::fail(at, Text::join(&[message, help], "; ", "；"));
         }
         let known = GLOBALS.split_ascii_whitespace().chain(self.locals.iter().copied());
-        let help = nearest(name, known, ALIKE).map_or_else(undeclared, did_you_mean);
+        let help = suggestion(nearest(name, known, ALIKE), undeclared);
         Self::fail(at, Text::join(&[message, help], "; ", "；"))
     }
 }

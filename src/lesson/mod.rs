@@ -34,8 +34,8 @@ pub use lab_kind::{LabKind, MOST_MASTERS, PRIMARY, Topology};
 pub use library::Library;
 pub use load::Source;
 pub use model::{
-    Card, Claim, Expect, FollowUp, Language, Lesson, Libraries, Param, Params, Recipe, Recipes, Speaks,
-    Track, Variant,
+    Card, Claim, Expect, FollowUp, Language, Lesson, Libraries, Param, Params, Recipe, Recipes, Shown,
+    Speaks, Track, Variant,
 };
 pub use plan::{Loaded, Scenario};
 pub use schema::schema;

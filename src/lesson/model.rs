@@ -24,7 +24,7 @@ use crate::{log::Product, text::Text};
 pub const FORMAT: u32 = 2;
 
 /// A lesson, as its author wrote it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
     /// The version of the grammar: 1 or 2.
@@ -177,10 +177,13 @@ impl From<&Param> for serde_json::Value {
 }
 
 /// The tracks of the catalogue, in the order in which it lists them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Track {
     /// Why locks are needed at all.
+    #[default]
     Basics,
     /// Locks on one Redis key, and Redis deployments.
     Redis,

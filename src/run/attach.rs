@@ -77,7 +77,7 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
     let text = text.replace("LOCK", &serde_json::Value::from(lock.as_deref().unwrap_or("lock")).to_string());
     let mut loaded = Arc::unwrap_or_clone(from_text("attach.yaml", &text)?);
     if *server == Speaks::Redis {
-        loaded.lesson.lab = LabKind::masters(*servers);
+        Arc::make_mut(&mut loaded.lesson).lab = LabKind::masters(*servers);
     }
     let mut scenario = Scenario::plan(&Arc::new(loaded), VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(commands) {

@@ -172,7 +172,7 @@ struct RunPosition {
 impl RunPosition {
     fn of(run: &StageRun) -> Self {
         Self {
-            lesson: run.entry.id.clone(),
+            lesson: run.entry.lesson.id.clone(),
             variant: run.variant,
             events: run.log.len(),
             position: run.position,

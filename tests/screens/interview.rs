@@ -197,7 +197,7 @@ fn unsafe_order() -> ExamQuestion {
     ];
     let mut scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
     // The lesson's name in this test's catalogue.
-    "unlock".clone_into(&mut Arc::make_mut(&mut scenario.loaded).lesson.id);
+    Arc::make_mut(&mut Arc::make_mut(&mut scenario.loaded).lesson).id = "unlock".into();
     ExamQuestion {
         scenario,
         order: order.map(|made| text(made, made)).to_vec(),

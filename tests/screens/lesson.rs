@@ -452,7 +452,7 @@ fn what_only_plays_from_its_recording_offers_neither_races_nor_every_order() {
     for recorded in [false, true] {
         let mut catalogue = catalogue();
         let entries = catalogue.entries.iter_mut();
-        entries.filter(|entry| entry.id == "unlock").for_each(|entry| entry.recorded = recorded);
+        entries.filter(|entry| entry.lesson.id == "unlock").for_each(|entry| entry.recorded = recorded);
         let open = Some(LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
         let mut app = App::new(catalogue, FakeRuns::default(), &AppOptions { open, ..AppOptions::default() });
         let area = Rect::new(0, 0, 240, 40);

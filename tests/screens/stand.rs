@@ -11,7 +11,7 @@ use std::{
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
     clock::ClockKind,
-    lesson::{Card, Expect, FollowUp, LabKind, Scenario, Track},
+    lesson::{Card, Expect, FollowUp, LabKind, Lesson, Scenario, Shown, Track},
     log::{Event as Happened, Log},
     run::{
         LessonChoice, Runs,
@@ -81,7 +81,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         }
         .into(),
     };
-    CatalogueEntry {
+    let lesson = Lesson {
         id: id.into(),
         track,
         title,
@@ -98,13 +98,6 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         ),
         minutes: 6,
         starred: id == "unlock",
-        lab: LabKind::Redis,
-        variants: vec![
-            variant("blind-del", text("blind DEL", "直接 DEL"), Expect::Shown),
-            variant("get-del", text("GET, compare, DEL", "先 GET 比较再 DEL"), Expect::Shown),
-            variant("script", text("compare-and-delete script", "脚本比较并删除"), Expect::Prevented),
-        ],
-        table: None,
         interview: vec![
             Card {
                 q: text("Why is GET, compare, DEL not enough?", "为什么先 GET 比较再 DEL 还不够？"),
@@ -117,7 +110,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
                     ),
                 }),
                 from: vec!["S3".into(), "S7".into()],
-                ..Card::default()
+                shown: Some(Shown { variant: "script".into(), at: None }),
             },
             Card {
                 q: text("What should the token be?", "令牌应该用什么？"),
@@ -125,10 +118,15 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
                 ..Card::default()
             },
         ],
-        proofs: vec![Some(2), None],
-        served: true,
-        recorded: false,
-        broken: None,
+        ..Lesson::default()
+    };
+    CatalogueEntry {
+        variants: vec![
+            variant("blind-del", text("blind DEL", "直接 DEL"), Expect::Shown),
+            variant("get-del", text("GET, compare, DEL", "先 GET 比较再 DEL"), Expect::Shown),
+            variant("script", text("compare-and-delete script", "脚本比较并删除"), Expect::Prevented),
+        ],
+        ..CatalogueEntry::from(&Arc::new(lesson))
     }
 }
 
@@ -313,7 +311,7 @@ impl Stand {
     /// The same with the programs of a scenario.
     pub fn programmed(scenario: Scenario, lang: Lang, size: (u16, u16)) -> Self {
         let mut lessons = catalogue();
-        let unlock = lessons.entries.iter_mut().find(|entry| entry.id == "unlock").expect("a lesson");
+        let unlock = lessons.entries.iter_mut().find(|entry| entry.lesson.id == "unlock").expect("a lesson");
         unlock.variants[0].plan = VariantPlan::from(Arc::new(scenario)).into();
         let open = Some(LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
         let mut stand = Self::catalogue(lang, size);
@@ -471,17 +469,20 @@ impl Stand {
     }
 
     /// Asserts that every row is as long as the screen is wide, and that no wide character is cut by its neighbour.
+    /// Returns the rows.
     #[track_caller]
-    pub fn assert_whole(&self) {
+    pub fn assert_whole(&self) -> Vec<String> {
         let buffer = self.buffer();
-        for row in rows(&buffer) {
-            assert_eq!(width(&row), usize::from(self.area.width), "{:?} {row}", self.area);
+        let rows = rows(&buffer);
+        for row in &rows {
+            assert_eq!(width(row), usize::from(self.area.width), "{:?} {row}", self.area);
         }
         // The second column of a wide character belongs to it: anything else there would be invisible.
         let mut cells = buffer.content.windows(2);
         let cut = cells.position(|pair| width(pair[0].symbol()) > 1 && pair[1].symbol() != " ");
         let place = cut.map(|n| (buffer.pos_of(n), &buffer.content[n..n + 2]));
-        assert!(place.is_none(), "{:?} {place:?} {:#?}", self.area, self.rows());
+        assert!(place.is_none(), "{:?} {place:?} {rows:#?}", self.area);
+        rows
     }
 }
 

@@ -204,6 +204,17 @@ impl Chrome {
         answer["result"]["value"].clone()
     }
 
+    /// What axe-core finds wrong with the page.
+    pub fn axe(&mut self) -> Value {
+        let path = std::env::var_os("LOCKSTEP_AXE").expect("the path of axe.min.js in LOCKSTEP_AXE");
+        let axe = std::fs::read_to_string(path).expect("axe.min.js");
+        self.eval(&format!("{axe}; true"));
+        self.eval(
+            "axe.run().then((found) => found.violations.flatMap((one) => \
+             one.nodes.map((node) => `${one.id}: ${node.target} ${node.failureSummary}`)))",
+        )
+    }
+
     /// Waits until an expression is true.
     pub fn wait_for(&mut self, expression: &str) {
         let since = Instant::now();

@@ -73,7 +73,7 @@ fn by_default_a_failure_stands_above_its_own_fix() {
             let entry = CatalogueEntry::from(&loaded.lesson);
             let sides = comparing::sides(&entry, None).expect("several variants");
             let [before, after] = sides.map(|n| entry.variants[n].name.clone());
-            format!("{}: {before}, {after}", entry.id)
+            format!("{}: {before}, {after}", entry.lesson.id)
         })
         .collect();
     let expected = [

@@ -78,7 +78,7 @@ pub(crate) fn of(run: Shown<'_>, moment: ResolvedMoment, look: &Look) -> Value {
     json!({
         "lang": look.lang,
         "speed": look.speed,
-        "title": run.entry.title,
+        "title": run.entry.lesson.title,
         "variant": variant.map(|variant| &variant.title),
         "intro": run.entry.intro,
         "takeaway": variant.map(|variant| &variant.lesson),

@@ -4,7 +4,7 @@
 //! `(a)|__mul(b)`).
 
 use super::{
-    super::error::{ALIKE, did_you_mean, nearest},
+    super::error::{ALIKE, nearest, suggestion},
     FILTERS, TESTS,
     tokens::{Cursor, Kind, brief},
 };
@@ -513,8 +513,9 @@ fn check(what: &Text, name: &str, known: &[&str], some: &str) -> Result<(), Text
     if known.contains(&name) {
         return Ok(());
     }
-    let help = nearest(name, known.iter().copied(), ALIKE)
-        .map_or_else(|| both!("there are {some} and others", "可用的有 {some} 等"), did_you_mean);
+    let help = suggestion(nearest(name, known.iter().copied(), ALIKE), || {
+        both!("there are {some} and others", "可用的有 {some} 等")
+    });
     let name = brief(name);
     Err(both!("there is no {what} `{name}`; {help}", "没有名为 `{name}` 的{what}；{help}", what, help))
 }

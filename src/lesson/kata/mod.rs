@@ -139,8 +139,9 @@ impl Loaded {
         let programs = answer.programs.keys().map(|name| Path::root().key("programs").key(name));
         let scripts = answer.scripts.keys().map(|name| Path::root().key("scripts").key(name));
         loaded.source = self.source.with_parts_of(text, programs.chain(scripts).collect());
-        loaded.lesson.programs.extend(answer.programs);
-        loaded.lesson.scripts.extend(answer.scripts);
+        let lesson = Arc::make_mut(&mut loaded.lesson);
+        lesson.programs.extend(answer.programs);
+        lesson.scripts.extend(answer.scripts);
         Ok(Arc::new(loaded))
     }
 

@@ -4,7 +4,7 @@ use minijinja::Value;
 use serde_json::json;
 
 use super::super::{
-    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    error::{ALIKE, Mistake, Path, nearest, suggestion},
     expr::{Template, split_words},
 };
 use crate::{
@@ -131,13 +131,10 @@ impl PlannedCall {
                 .map(|(.., call)| *call)
                 .or_else(|| nearest(name, names(), ALIKE))
                 .or_else(|| names().find(|known| known.starts_with(name.as_str())));
-            let help = near.map_or_else(
-                || {
-                    let calls = traits.calls.join(", ");
-                    both!("there are: {calls}", "可用的有：{calls}")
-                },
-                did_you_mean,
-            );
+            let help = suggestion(near, || {
+                let calls = traits.calls.join(", ");
+                both!("there are: {calls}", "可用的有：{calls}")
+            });
             return Err(Mistake::new(place, message).help(help));
         };
         let written = traits.calls.iter().find(|form| form.split(' ').next() == Some(name.as_str()));

@@ -13,7 +13,7 @@ mod shapes;
 pub(crate) use forms::check_form;
 
 use super::super::{
-    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    error::{ALIKE, Mistake, Path, did_you_mean, nearest, suggestion},
     expr::Template,
     has_word,
 };
@@ -297,15 +297,12 @@ pub(crate) fn check(
 fn unknown<'a>(path: &Path, command: &str, known: impl Iterator<Item = &'a str>) -> Mistake {
     let message = both!("unknown Redis command `{command}`", "没有名为 `{command}` 的 Redis 命令");
     let meant = MEANT.iter().find_map(|(word, meant)| (*word == command).then_some(*meant));
-    Mistake::new(path, message).help(meant.or_else(|| nearest(command, known, ALIKE)).map_or_else(
-        || {
-            both!(
-                "write it as `redis-cli` takes it: SET lock 1 NX PX 3000",
-                "请按 redis-cli 的写法：SET lock 1 NX PX 3000"
-            )
-        },
-        did_you_mean,
-    ))
+    Mistake::new(path, message).help(suggestion(meant.or_else(|| nearest(command, known, ALIKE)), || {
+        both!(
+            "write it as `redis-cli` takes it: SET lock 1 NX PX 3000",
+            "请按 redis-cli 的写法：SET lock 1 NX PX 3000"
+        )
+    }))
 }
 
 /// The indices of the words of a command that are numbers of seconds.

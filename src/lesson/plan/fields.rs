@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest, suggestion},
         expr::Template,
         has_word, lua,
     },
@@ -143,13 +143,10 @@ fn check_one(written: &BTreeSet<String>, field: &str, at: &Path) -> Result<(), M
     }
     let message = both!("no command ever writes the field `{field}`", "没有任何命令写过字段 `{field}`");
     let known = written.iter().map(String::as_str);
-    let help = nearest(field, known.clone(), ALIKE).map_or_else(
-        || {
-            let known = known.take(8).collect::<Vec<_>>().join(", ");
-            both!("fields that are written: {known}", "写过的字段有：{known}")
-        },
-        did_you_mean,
-    );
+    let help = suggestion(nearest(field, known.clone(), ALIKE), || {
+        let known = known.take(8).collect::<Vec<_>>().join(", ");
+        both!("fields that are written: {known}", "写过的字段有：{known}")
+    });
     Err(Mistake::new(at, message).help(help))
 }
 

@@ -25,7 +25,7 @@ use crate::{
 /// A parsed lesson with its source text.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    pub lesson: Lesson,
+    pub lesson: Arc<Lesson>,
     /// The source text, so that mistakes found later can be located.
     pub source: Source,
     pub recipes: Arc<Recipes>,

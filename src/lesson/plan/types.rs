@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        error::{Finding, Mistake, MistakeSpan, Path, did_you_mean, finding},
+        error::{Finding, Mistake, MistakeSpan, Path, did_you_mean, finding, suggestion},
         expr::{Mentions, Template, mentions::attribute_of},
         has_word,
     },
@@ -338,10 +338,7 @@ fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
             let written = found.keys().filter(|known| !known.contains(ANY) && is_written(known));
             let near =
                 super::super::error::nearest(&key, written.map(String::as_str), super::super::error::ALIKE);
-            let help = near.map_or_else(
-                || both!("name the key that others write", "请写别的命令会写的键"),
-                did_you_mean,
-            );
+            let help = suggestion(near, || both!("name the key that others write", "请写别的命令会写的键"));
             return Err(Mistake::new(&path.key("redis"), message).help(help));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, did_you_mean, finding, nearest},
+        error::{ALIKE, Mistake, Path, finding, nearest, suggestion},
         expr::Template,
     },
     PlannedCall, PlannedVerb, Scenario,
@@ -66,15 +66,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         let message = both!("nobody creates the znode `{needed}`", "没有任何地方创建 znode `{needed}`");
         let known = created.iter().filter(|known| !known.contains(ANY)).map(String::as_str);
-        let help = nearest(&needed, known, ALIKE).map_or_else(
-            || {
-                both!(
-                    "create it in the setup: `- zk: create {needed}`",
-                    "请在 setup 中创建：`- zk: create {needed}`"
-                )
-            },
-            did_you_mean,
-        );
+        let help = suggestion(nearest(&needed, known, ALIKE), || {
+            both!(
+                "create it in the setup: `- zk: create {needed}`",
+                "请在 setup 中创建：`- zk: create {needed}`"
+            )
+        });
         return Err(Mistake::new(at, message).help(help));
     }
     check_children(scenario, &setup, &made)

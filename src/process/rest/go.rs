@@ -11,7 +11,11 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use self::go_note::has_note_of_go;
 use crate::clock::status::Wait;
+
+#[path = "../../../preload/go_note.rs"]
+mod go_note;
 
 // System calls of `x86_64`, the only processor on which Go's programs read lesson time.
 const POLLS: [&str; 2] = ["232", "281"];
@@ -160,13 +164,6 @@ fn is_written_in_go(process: u32) -> bool {
 }
 
 const NOTES_WITHIN: u64 = 64 << 10;
-
-/// Searches for a note with the name `Go` and the type of a build id: the lengths of name and content, the type, the
-/// name.
-fn has_note_of_go(bytes: &[u8]) -> bool {
-    let four = 4_u32.to_ne_bytes();
-    bytes.windows(16).any(|note| note[..4] == four && note[8..12] == four && note[12..] == *b"Go\0\0")
-}
 
 #[cfg(test)]
 mod tests {

@@ -104,10 +104,10 @@ impl<R: Runs> App<R> {
     fn resumed(&self) -> usize {
         let Some(entry) = self.catalogue.entries.get(self.selected) else { return 0 };
         let (progress, count) = (self.progress.get(), entry.variants.len());
-        let last = progress.last.get(&entry.id);
+        let last = progress.last.get(&entry.lesson.id);
         let last = entry.variants.iter().position(|variant| Some(&variant.name) == last).unwrap_or(0);
         let mut from_there = (last..count).chain(0..last);
-        let is_left = |n: &usize| !progress.is_finished(&entry.id, &entry.variants[*n].name);
+        let is_left = |n: &usize| !progress.is_finished(&entry.lesson.id, &entry.variants[*n].name);
         from_there.find(is_left).unwrap_or(0)
     }
 

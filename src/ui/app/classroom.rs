@@ -219,7 +219,7 @@ impl<R: Runs> App<R> {
         let entry = self.mode.entry().and_then(|entry| self.catalogue.entries.get(entry));
         let Some(entry) = entry else { return ClassView::default() };
         let Mode::Learning(lesson) = &self.mode else {
-            return ClassView { title: Some(entry.title.clone()), ..ClassView::default() };
+            return ClassView { title: Some(entry.lesson.title.clone()), ..ClassView::default() };
         };
         let variant = entry.variants.get(lesson.variant);
         let (playback, free) = (&lesson.run.playback, lesson.run.free.is_some());
@@ -237,7 +237,7 @@ impl<R: Runs> App<R> {
             None => lesson.poll(),
         };
         ClassView {
-            title: Some(entry.title.clone()),
+            title: Some(entry.lesson.title.clone()),
             variant: variant.map(|variant| variant.title.clone()),
             step: playback.completed_steps(),
             steps: variant.map(|variant| variant.plan.steps).filter(|_| !free),

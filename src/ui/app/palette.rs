@@ -86,9 +86,9 @@ impl<R: Runs> App<R> {
         let entries = self.catalogue.entries.iter().enumerate();
         for (n, entry) in entries.filter(|(_, entry)| entry.broken.is_none()) {
             for (at, variant) in entry.variants.iter().enumerate() {
-                let title = |lang| browse::joined(&entry.title, &variant.title, lang);
+                let title = |lang| browse::joined(&entry.lesson.title, &variant.title, lang);
                 let open = |lang| words::OPEN.with(lang, &[&title(lang)]);
-                let id = format!("{} {}", entry.id, variant.name);
+                let id = format!("{} {}", entry.lesson.id, variant.name);
                 commands.push(Command {
                     current: matches!(&self.mode, Mode::Learning(lesson) if lesson.is(n, at)),
                     ..self.command_line(Action::OpenAt(n, at), open, Some(id))
@@ -130,7 +130,7 @@ impl<R: Runs> App<R> {
         match (action, &self.mode) {
             (Action::Cards, Mode::Browsing) => true,
             (Action::Cards, _) => {
-                self.interview.is_some() || entry.is_some_and(|entry| !entry.interview.is_empty())
+                self.interview.is_some() || entry.is_some_and(|entry| !entry.lesson.interview.is_empty())
             }
             (Action::Open | Action::Variants(true), Mode::Browsing) => {
                 entry.is_some_and(|entry| entry.broken.is_none() && !entry.variants.is_empty())

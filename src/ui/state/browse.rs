@@ -79,9 +79,9 @@ fn find(
         kinds.push(kind);
         candidates.push(Candidate { text, bonus, loose });
     };
-    add(Kind::Title, entry.title.get(lang), 60, true);
-    add(Kind::Lesson, entry.id.as_str(), 40, true);
-    add(Kind::Lesson, entry.title.get(lang.other()), 40, true);
+    add(Kind::Title, entry.lesson.title.get(lang), 60, true);
+    add(Kind::Lesson, entry.lesson.id.as_str(), 40, true);
+    add(Kind::Lesson, entry.lesson.title.get(lang.other()), 40, true);
     for (n, variant) in entry.variants.iter().enumerate() {
         add(Kind::Variant(n), variant.title.get(lang), 20, true);
         add(Kind::Variant(n), variant.name.as_str(), 15, true);
@@ -89,7 +89,7 @@ fn find(
     }
     add(Kind::Lesson, entry.summary.get(lang), 5, false);
     add(Kind::Lesson, entry.summary.get(lang.other()), 0, false);
-    for card in &entry.interview {
+    for card in &entry.lesson.interview {
         add(Kind::Lesson, card.q.get(lang), 3, false);
         add(Kind::Lesson, card.q.get(lang.other()), 0, false);
     }

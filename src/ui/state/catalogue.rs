@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     lesson::{
-        Card, Expect, LabKind, Lesson, Scenario, Track,
+        Card, Expect, LabKind, Lesson, Scenario,
         plan::listing::{Listing, listings},
     },
     text::Text,
@@ -21,24 +21,15 @@ pub struct Catalogue {
 
 #[derive(Debug, Clone)]
 pub struct CatalogueEntry {
-    /// The name on the command line.
-    pub id: String,
-    pub track: Track,
-    pub title: Text,
+    /// The lesson as its author wrote it; if its file is no lesson, one that has nothing but a name.
+    pub lesson: Arc<Lesson>,
+    /// The lesson's summary and introduction, with the values of its parameters filled in.
     pub summary: Text,
     pub intro: Text,
-    pub minutes: u32,
-    /// Whether it is a common interview topic.
-    pub starred: bool,
-    /// The servers of the lesson; a variant may have others.
-    pub lab: LabKind,
     /// The variants, the failure first.
     pub variants: Vec<CatalogueVariant>,
     /// The variants as cells of a table.
     pub table: Option<Grid>,
-    pub interview: Vec<Card>,
-    /// For each card, the variant that proves its answer, if the card names one.
-    pub proofs: Vec<Option<usize>>,
     /// Whether everything that its servers need is installed.
     pub served: bool,
     /// Whether it plays from a recording, because its servers are missing or the user asked for it.
@@ -163,13 +154,13 @@ pub struct CatalogueInvariant {
 
 impl Catalogue {
     pub fn new(mut entries: Vec<CatalogueEntry>) -> Self {
-        entries.sort_by_key(|entry| entry.track);
+        entries.sort_by_key(|entry| entry.lesson.track);
         Self { entries }
     }
 
     /// The indices of a lesson and of one of its variants, by name; the first variant if `variant` is `None`.
     pub fn find(&self, id: &str, variant: Option<&str>) -> Option<(usize, usize)> {
-        let entry = self.entries.iter().position(|entry| entry.id == id)?;
+        let entry = self.entries.iter().position(|entry| entry.lesson.id == id)?;
         let variants = &self.entries[entry].variants;
         let place = |name: &str| variants.iter().position(|variant| variant.name == name);
         Some((entry, variant.map_or(Some(0), place)?))
@@ -202,8 +193,8 @@ impl Catalogue {
     }
 }
 
-impl From<&Lesson> for CatalogueEntry {
-    fn from(lesson: &Lesson) -> Self {
+impl From<&Arc<Lesson>> for CatalogueEntry {
+    fn from(lesson: &Arc<Lesson>) -> Self {
         let variants = lesson.variants.iter().map(|(name, variant)| CatalogueVariant {
             name: name.clone(),
             title: variant.title.clone(),
@@ -217,20 +208,12 @@ impl From<&Lesson> for CatalogueEntry {
             }
             .into(),
         });
-        let shown = |card: &Card| lesson.variants.get_index_of(&card.shown.as_ref()?.variant);
         Self {
-            id: lesson.id.clone(),
-            track: lesson.track,
-            title: lesson.title.clone(),
+            lesson: Arc::clone(lesson),
             summary: lesson.summary.clone(),
             intro: lesson.intro.clone(),
-            minutes: lesson.minutes,
-            starred: lesson.starred,
-            lab: lesson.lab,
             variants: variants.collect(),
             table: Grid::of(lesson),
-            interview: lesson.interview.clone(),
-            proofs: lesson.interview.iter().map(shown).collect(),
             served: true,
             recorded: false,
             broken: None,
@@ -248,14 +231,14 @@ impl CatalogueVariant {
 impl CatalogueEntry {
     /// The step that proves the answer of a card, if the card names a variant.
     pub fn proof(&self, card: usize) -> Option<Proof> {
-        let variant = self.proofs.get(card).copied().flatten()?;
-        let shown = self.variants.get(variant).and_then(|variant| variant.plan.shown.get(card));
-        Some(Proof { variant, item: shown.copied().flatten() })
+        let shown = self.lesson.interview.get(card)?.shown.as_ref()?;
+        let variant = self.variants.iter().position(|variant| variant.name == shown.variant)?;
+        Some(Proof { variant, item: self.variants[variant].plan.shown.get(card).copied().flatten() })
     }
 
     /// The kinds of servers that its variants use, without repetition, the lesson's own first.
     pub fn labs(&self) -> Vec<LabKind> {
-        let mut labs = vec![self.lab];
+        let mut labs = vec![self.lesson.lab];
         for variant in &self.variants {
             if !labs.contains(&variant.lab) {
                 labs.push(variant.lab);
@@ -266,22 +249,7 @@ impl CatalogueEntry {
 
     /// The entry of a lesson whose file cannot be loaded.
     pub fn broken(id: &str, error: &str) -> Self {
-        Self {
-            id: id.to_owned(),
-            track: Track::Basics,
-            title: id.into(),
-            summary: Text::default(),
-            intro: Text::default(),
-            minutes: 0,
-            starred: false,
-            lab: LabKind::Redis,
-            variants: Vec::new(),
-            table: None,
-            interview: Vec::new(),
-            proofs: Vec::new(),
-            served: false,
-            recorded: false,
-            broken: Some(error.to_owned()),
-        }
+        let lesson = Lesson { id: id.to_owned(), title: id.into(), ..Lesson::default() };
+        Self { served: false, broken: Some(error.to_owned()), ..Self::from(&Arc::new(lesson)) }
     }
 }

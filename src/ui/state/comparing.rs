@@ -115,7 +115,7 @@ impl Comparing {
         runs: &impl Runs,
     ) -> Self {
         let mut comparing = Self {
-            id: entry.id.clone(),
+            id: entry.lesson.id.clone(),
             variants: (entry.variants.iter())
                 .map(|variant| Variant {
                     name: variant.name.clone(),

@@ -48,24 +48,24 @@ impl Filter {
     }
 
     pub fn takes(&self, entry: &CatalogueEntry, card: &Card) -> bool {
-        self.lesson.as_ref().is_none_or(|lesson| *lesson == entry.id)
-            && self.track.is_none_or(|track| track == entry.track)
+        self.lesson.as_ref().is_none_or(|lesson| *lesson == entry.lesson.id)
+            && self.track.is_none_or(|track| track == entry.lesson.track)
             && self
                 .article
                 .as_ref()
                 .is_none_or(|article| card.from.iter().any(|from| from.eq_ignore_ascii_case(article)))
-            && (!self.starred || entry.starred)
+            && (!self.starred || entry.lesson.starred)
     }
 
     /// Whether the filter accepts a lesson, even if it has no cards.
     pub fn takes_lesson(&self, entry: &CatalogueEntry) -> bool {
-        entry.interview.iter().chain([&Card::default()]).any(|card| self.takes(entry, card))
+        entry.lesson.interview.iter().chain([&Card::default()]).any(|card| self.takes(entry, card))
     }
 
     /// The matching cards, in the catalogue's order. `now` is in seconds since 1970.
     pub fn cards(&self, catalogue: &Catalogue, reviews: &Reviews, now: i64) -> Vec<CardPlace> {
         let all = catalogue.entries.iter().enumerate().flat_map(|(n, entry)| {
-            let cards = entry.interview.iter().enumerate();
+            let cards = entry.lesson.interview.iter().enumerate();
             cards
                 .filter(|(_, card)| self.takes(entry, card))
                 .take(if self.first { 1 } else { usize::MAX })
@@ -79,13 +79,13 @@ impl Filter {
 impl CardPlace {
     pub fn of(self, catalogue: &Catalogue) -> Option<(&CatalogueEntry, &Card)> {
         let entry = catalogue.entries.get(self.entry)?;
-        Some((entry, entry.interview.get(self.card)?))
+        Some((entry, entry.lesson.interview.get(self.card)?))
     }
 
     /// When the card is due, in seconds since 1970; `None` if it was never asked.
     pub fn due(self, catalogue: &Catalogue, reviews: &Reviews) -> Option<i64> {
         let (entry, card) = self.of(catalogue)?;
-        due(reviews.of(&entry.id, &card.q.en))
+        due(reviews.of(&entry.lesson.id, &card.q.en))
     }
 }
 
@@ -115,11 +115,11 @@ impl Deck {
 
 /// Every deck that has cards: `lesson`'s, due, all, starred, brief, one per track, one per article.
 pub fn decks(catalogue: &Catalogue, lesson: Option<&str>, reviews: &Reviews, now: i64) -> Vec<Deck> {
-    let entries = || catalogue.entries.iter().filter(|entry| !entry.interview.is_empty());
-    let mut tracks: Vec<Track> = entries().map(|entry| entry.track).collect();
+    let entries = || catalogue.entries.iter().filter(|entry| !entry.lesson.interview.is_empty());
+    let mut tracks: Vec<Track> = entries().map(|entry| entry.lesson.track).collect();
     tracks.dedup();
     let mut articles: Vec<&String> =
-        entries().flat_map(|entry| &entry.interview).flat_map(|card| &card.from).collect();
+        entries().flat_map(|entry| &entry.lesson.interview).flat_map(|card| &card.from).collect();
     // By length first, so that S2 comes before S10.
     articles.sort_by_key(|article| (article.len(), article.as_str()));
     articles.dedup();
@@ -287,11 +287,14 @@ pub enum Beginning {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::{
+        sync::Arc,
+        time::{Duration, Instant},
+    };
 
     use super::{Filter, Round, SplitMix64, decks};
     use crate::{
-        lesson::{Card, Track},
+        lesson::{Card, Lesson, Track},
         ui::state::{
             catalogue::{Catalogue, CatalogueEntry},
             reviews::{Grade, Review, Reviews},
@@ -302,15 +305,14 @@ mod tests {
 
     fn catalogue() -> Catalogue {
         let entry = |id: &str, track, starred, questions: &[(&str, &[&str])]| {
-            let mut entry = CatalogueEntry::broken(id, "");
-            (entry.broken, entry.track, entry.starred) = (None, track, starred);
             let card = |(q, from): &(&str, &[&str])| Card {
                 q: (*q).into(),
                 from: from.iter().map(|from| (*from).to_owned()).collect(),
                 ..Card::default()
             };
-            entry.interview = questions.iter().map(card).collect();
-            entry
+            let interview = questions.iter().map(card).collect();
+            let lesson = Lesson { id: id.into(), track, starred, interview, ..Lesson::default() };
+            CatalogueEntry::from(&Arc::new(lesson))
         };
         Catalogue::new(vec![
             entry("oversell", Track::Basics, true, &[("a", &["S10"]), ("b", &["S2", "S10"])]),

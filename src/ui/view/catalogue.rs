@@ -109,7 +109,7 @@ impl<'a> CatalogueView<'a> {
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
-        let record = self.progress.of(&entry.id, variant)?;
+        let record = self.progress.of(&entry.lesson.id, variant)?;
         let done = record.finished.then(|| words::DONE.get(self.context.lang).to_owned());
         let predicted = (record.asked > 0).then(|| {
             let (right, asked) = (record.right.to_string(), record.asked.to_string());
@@ -137,7 +137,7 @@ impl<'a> CatalogueView<'a> {
             return;
         };
         let room = usize::from(area.width.saturating_sub(6));
-        let heading = format!(" {} ", text::fit(entry.title.get(self.context.lang), room));
+        let heading = format!(" {} ", text::fit(entry.lesson.title.get(self.context.lang), room));
         let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
         let inner = paragraph::text_area(paragraph::frame(block, area, buf));
         let (lines, end) = self.description(entry, inner.width);
@@ -164,7 +164,7 @@ impl<'a> CatalogueView<'a> {
         let mut lines = prose(entry.summary.get(lang));
         lines.push(Line::default());
         let labs: Vec<&str> = entry.labs().into_iter().map(|lab| lab.topology().title.get(lang)).collect();
-        let minutes = words::MINUTES.with(lang, &[&entry.minutes.to_string()]);
+        let minutes = words::MINUTES.with(lang, &[&entry.lesson.minutes.to_string()]);
         let facts = format!("{}{}{} · {minutes}", words::NEEDS.get(lang), lang.colon(), labs.join(" + "));
         lines.extend(plain(&facts, Role::Chrome));
         if entry.recorded {
@@ -177,7 +177,8 @@ impl<'a> CatalogueView<'a> {
         lines.push(Line::styled(words::VARIANTS.get(self.context.lang), self.style(Role::Accent)));
         let mut end = 0;
         if let Some(table) = &entry.table {
-            let finished = |variant: &CatalogueVariant| self.progress.is_finished(&entry.id, &variant.name);
+            let finished =
+                |variant: &CatalogueVariant| self.progress.is_finished(&entry.lesson.id, &variant.name);
             let variants = (entry.variants.as_slice(), &finished as &dyn Fn(&CatalogueVariant) -> bool);
             lines.extend(table::lines(table, variants, self.variant(), columns, self.context));
             end = lines.len();
@@ -186,7 +187,7 @@ impl<'a> CatalogueView<'a> {
         }
         let listed = entry.variants.iter().enumerate().filter(|_| entry.table.is_none());
         for (n, variant) in listed {
-            let finished = self.progress.is_finished(&entry.id, &variant.name);
+            let finished = self.progress.is_finished(&entry.lesson.id, &variant.name);
             lines.extend(self.variant_lines(n, variant, finished, columns));
             if let Some(done) = self.done_in(entry, &variant.name) {
                 let words = text::fit(&done, columns.saturating_sub(5)).into_owned();
@@ -196,10 +197,11 @@ impl<'a> CatalogueView<'a> {
                 end = lines.len();
             }
         }
-        if !entry.interview.is_empty() {
+        if !entry.lesson.interview.is_empty() {
             lines.push(Line::default());
-            let words = if entry.interview.len() == 1 { words::ONE_QUESTION } else { words::QUESTIONS };
-            let cards = words.with(self.context.lang, &[&entry.interview.len().to_string()]);
+            let words =
+                if entry.lesson.interview.len() == 1 { words::ONE_QUESTION } else { words::QUESTIONS };
+            let cards = words.with(self.context.lang, &[&entry.lesson.interview.len().to_string()]);
             lines.push(Line::styled(cards, self.style(Role::Chrome)));
         }
         lines.push(Line::default());

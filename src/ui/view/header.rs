@@ -41,7 +41,7 @@ impl<'a> Title<'a> {
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
         let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(lang));
         // The title is cut first, and left out in the end, because the variant is what the learner compares.
-        let title = self.entry.title.get(lang);
+        let title = self.entry.lesson.title.get(lang);
         let left = room.saturating_sub(text::width(variant) + 3);
         let title = if left < SHORTEST_TITLE { "".into() } else { text::fit(title, left) };
         let between = if title.is_empty() { "" } else { " · " };

@@ -171,8 +171,8 @@ impl<'a> InterviewView<'a> {
         let lang = self.context.lang;
         let mut parts = Vec::new();
         if let Some(id) = &filter.lesson {
-            let entry = self.catalogue.entries.iter().find(|entry| entry.id == *id);
-            parts.push(entry.map_or_else(|| id.clone(), |entry| entry.title.get(lang).to_owned()));
+            let entry = self.catalogue.entries.iter().find(|entry| entry.lesson.id == *id);
+            parts.push(entry.map_or_else(|| id.clone(), |entry| entry.lesson.title.get(lang).to_owned()));
         }
         parts.extend(filter.track.map(|track| words::track(track).get(lang).to_owned()));
         parts.extend(
@@ -295,9 +295,13 @@ impl<'a> InterviewView<'a> {
         // The frame has its final height from the beginning, so that nothing moves when more is revealed.
         let frame = Self::frame(area, self.card_lines(card, usize::MAX, width).len(), BELOW);
         let lines = self.card_lines(card, round.open, width);
-        let star = if entry.starred { " ★" } else { "" };
+        let star = if entry.lesson.starred { " ★" } else { "" };
         let room = usize::from(frame.width.saturating_sub(6));
-        let title = format!("{} · {}{star}", words::track(entry.track).get(lang), entry.title.get(lang));
+        let title = format!(
+            "{} · {}{star}",
+            words::track(entry.lesson.track).get(lang),
+            entry.lesson.title.get(lang)
+        );
         let title = Span::styled(format!(" {} ", text::fit(&title, room)), self.style(Role::Chrome));
         let mut block = self.context.theme.pane(true).title(title);
         if !card.from.is_empty() {
@@ -347,7 +351,7 @@ impl<'a> InterviewView<'a> {
             return None;
         }
         let lang = self.context.lang;
-        let intervals = intervals(self.reviews.of(&entry.id, &card.q.en), self.moment.0);
+        let intervals = intervals(self.reviews.of(&entry.lesson.id, &card.q.en), self.moment.0);
         let grades = words::GRADES.into_iter().zip(ROLES).zip(intervals).enumerate();
         let grades = grades.map(|(n, ((words, role), interval))| {
             let key = self.key(&format!("grade-{}", n + 1));
@@ -379,7 +383,7 @@ impl<'a> InterviewView<'a> {
                 item.map(|item| format!(" · {}", words::STEP_NUMBER.with(lang, &[&(item + 1).to_string()])));
             Some(format!("{title}{}", step.unwrap_or_default()))
         };
-        let shown = proof.and_then(variant).unwrap_or_else(|| entry.title.get(lang).to_owned());
+        let shown = proof.and_then(variant).unwrap_or_else(|| entry.lesson.title.get(lang).to_owned());
         let words = words::SEE_IT.with(lang, &[&self.key("proof"), &shown]);
         Some(Line::styled(words, self.style(Role::Chrome)))
     }

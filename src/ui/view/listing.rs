@@ -113,11 +113,11 @@ impl CatalogueView<'_> {
         }
         for (n, entry) in entries.iter().enumerate() {
             let before = n.checked_sub(1).and_then(|n| entries.get(n));
-            if before.is_none_or(|before| before.track != entry.track) {
+            if before.is_none_or(|before| before.lesson.track != entry.lesson.track) {
                 if n > 0 {
                     rows.push((None, Line::default()));
                 }
-                rows.push((None, self.track(entry.track, width)));
+                rows.push((None, self.track(entry.lesson.track, width)));
             }
             let lines = self.title_lines((n, entry), &[], n == self.selected, width);
             rows.extend(lines.into_iter().map(|line| (Some(n), line)));
@@ -127,7 +127,7 @@ impl CatalogueView<'_> {
 
     /// A track's heading: its name, and how many variants of its lessons are finished.
     fn track(&self, track: Track, width: usize) -> Line<'static> {
-        let lessons = self.catalogue.entries.iter().filter(|entry| entry.track == track);
+        let lessons = self.catalogue.entries.iter().filter(|entry| entry.lesson.track == track);
         let (done, all) = lessons
             .fold((0, 0), |(done, all), entry| (done + self.finished(entry), all + entry.variants.len()));
         let name = words::track(track).get(self.context.lang);
@@ -174,7 +174,8 @@ impl CatalogueView<'_> {
 
     /// The number of finished variants of a lesson.
     fn finished(&self, entry: &CatalogueEntry) -> usize {
-        let finished = |variant: &&CatalogueVariant| self.progress.is_finished(&entry.id, &variant.name);
+        let finished =
+            |variant: &&CatalogueVariant| self.progress.is_finished(&entry.lesson.id, &variant.name);
         entry.variants.iter().filter(finished).count()
     }
 
@@ -184,7 +185,7 @@ impl CatalogueView<'_> {
 
     /// The progress in a lesson: how many of its variants are finished, with a tick once all are.
     fn done(&self, entry: &CatalogueEntry) -> Option<String> {
-        self.progress.lessons.get(&entry.id)?;
+        self.progress.lessons.get(&entry.lesson.id)?;
         let mark = if self.is_done(entry) { glyphs::DONE } else { "·" };
         Some(format!("{mark} {}/{} ", self.finished(entry), entry.variants.len()))
     }
@@ -233,7 +234,7 @@ impl CatalogueView<'_> {
         } else if brief {
             (String::new(), Role::Chrome)
         } else {
-            let minutes = words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]);
+            let minutes = words::MINUTES.with(self.context.lang, &[&entry.lesson.minutes.to_string()]);
             (format!("{minutes} "), Role::Chrome)
         };
         // Aligns the fingerprints with each other; if space is short, they are at the right edge.
@@ -254,7 +255,7 @@ impl CatalogueView<'_> {
         let style = self.style(name);
         let beside = fingerprint.iter().map(Span::width).sum::<usize>() + text::width(&right);
         let room = width.saturating_sub(beside + 4);
-        let title = text::clean(entry.title.get(self.context.lang)).into_owned();
+        let title = text::clean(entry.lesson.title.get(self.context.lang)).into_owned();
         let mut rows =
             if brief { vec![text::fit(&title, room).into_owned()] } else { text::wrap(&title, room) };
         if rows.is_empty() {
@@ -262,7 +263,7 @@ impl CatalogueView<'_> {
         }
         let marks = search_text::by_row(&title, &rows, marks);
         let line = |(n, (row, marks)): (usize, (String, Vec<usize>))| {
-            let star = if n == 0 && entry.starred { glyphs::STARRED } else { " " };
+            let star = if n == 0 && entry.lesson.starred { glyphs::STARRED } else { " " };
             let sign = if n == 0 && selected { "▸ " } else { "  " };
             let mut spans = vec![Span::styled(star, style), Span::styled(sign, style)];
             spans.extend(search_text::marked(&row, &marks, room, style, self.context.theme));
@@ -287,18 +288,22 @@ impl CatalogueView<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::ui::{
-        keys::KeyMap,
-        state::{catalogue::Catalogue, progress::Progress},
+    use crate::{
+        lesson::Lesson,
+        ui::{
+            keys::KeyMap,
+            state::{catalogue::Catalogue, progress::Progress},
+        },
     };
 
     #[test]
     fn a_row_has_its_lessons_star_and_fingerprint_however_narrow_the_list_is() {
         let entry = |title: &str, starred| {
-            let mut entry = CatalogueEntry::broken(title, "");
-            (entry.title, entry.starred, entry.served, entry.broken) = (title.into(), starred, true, None);
-            entry
+            let lesson = Lesson { title: title.into(), starred, ..Lesson::default() };
+            CatalogueEntry::from(&Arc::new(lesson))
         };
         let catalogue =
             Catalogue::new(vec![entry("Overselling", true), entry("A title of many words", false)]);

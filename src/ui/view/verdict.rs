@@ -60,16 +60,17 @@ impl LessonView<'_> {
         let (scene, entry) = (&self.scene, self.entry);
         let mut words = Vec::new();
         if let Some(next) = self.next {
-            let values = [&scene.keys.label("next-variant"), next.title.get(scene.lang)];
+            let values = [&scene.keys.label("next-variant"), next.lesson.title.get(scene.lang)];
             words.push(words::TRY_LESSON.with(scene.lang, &values));
         } else if entry.variants.len() > 1 {
             let next = &entry.variants[(self.variant + 1) % entry.variants.len()];
             let values = [&scene.keys.label("next-variant"), next.title.get(scene.lang)];
             words.push(words::TRY_VARIANT.with(scene.lang, &values));
         }
-        if !entry.interview.is_empty() {
-            let values = [&scene.keys.label("interview"), &*entry.interview.len().to_string()];
-            let try_cards = if entry.interview.len() == 1 { words::TRY_CARD } else { words::TRY_CARDS };
+        if !entry.lesson.interview.is_empty() {
+            let values = [&scene.keys.label("interview"), &*entry.lesson.interview.len().to_string()];
+            let try_cards =
+                if entry.lesson.interview.len() == 1 { words::TRY_CARD } else { words::TRY_CARDS };
             words.push(try_cards.with(scene.lang, &values));
         }
         let style = scene.style(Role::Accent);

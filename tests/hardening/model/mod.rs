@@ -10,6 +10,7 @@ mod rows;
 use std::{
     collections::BTreeMap,
     ops::ControlFlow,
+    rc::Rc,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -146,6 +147,25 @@ async fn compare(case: &Case, sum: &Sum, name: &str) {
     }
 }
 
+async fn compare_one(case: &Case) -> Rc<Sum> {
+    let sum = Model::count(case).expect("it is small");
+    compare(case, &sum, "one case").await;
+    sum
+}
+
+fn made(label: &str, words: &str) -> Step {
+    Step::Move {
+        send: Send::Words(words.split(' ').map(str::to_owned).collect()),
+        label: label.to_owned(),
+        until_ok: None,
+        allow_lost: false,
+    }
+}
+
+fn wait() -> Step {
+    Step::Wait { millis: 1000, label: "s0".to_owned() }
+}
+
 /// A new seed, or that of `LOCKSTEP_MODEL_SEED`.
 fn seed() -> u64 {
     given_seed("LOCKSTEP_MODEL_SEED").unwrap_or_else(|| {
@@ -185,77 +205,50 @@ async fn random_programs_come_to_what_the_model_says() {
 /// end of every order, also of orders that end early because the waiting client is dead.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_keys_at_another_time_are_another_state() {
-    let made = |words: &str| Step::Move {
-        send: Send::Words(words.split(' ').map(str::to_owned).collect()),
-        label: "s1".to_owned(),
-        until_ok: None,
-        allow_lost: false,
-    };
-    let wait = Step::Wait { millis: 1000, label: "s0".to_owned() };
     let case = Case {
-        programs: vec![vec![wait, made("INCR n")], vec![made("PEXPIRE k 1000")]],
+        programs: vec![vec![wait(), made("s1", "INCR n")], vec![made("s1", "PEXPIRE k 1000")]],
         never: vec![Never::Left { key: "n", more: 500 }],
         setup: vec![vec!["SET", "k", "1"]],
         moves: 3,
         may: vec![May::Crash],
         most: 1,
-        slow: 0,
-        alike: false,
+        ..Case::default()
     };
-    let sum = Model::count(&case).expect("it is small");
-    compare(&case, &sum, "one case").await;
+    compare_one(&case).await;
 }
 
 /// Regression: a key that ends in this very millisecond was treated as expired, since the server's milliseconds are not
 /// the clock's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_lives_in_its_last_millisecond() {
-    let made = |label: &str, words: &str| Step::Move {
-        send: Send::Words(words.split(' ').map(str::to_owned).collect()),
-        label: label.to_owned(),
-        until_ok: None,
-        allow_lost: false,
-    };
-    let wait = Step::Wait { millis: 1000, label: "s0".to_owned() };
     let case = Case {
-        programs: vec![vec![made("s0", "SET n 1 PX 1000"), made("s1", "SET k 1")], vec![wait]],
+        programs: vec![vec![made("s0", "SET n 1 PX 1000"), made("s1", "SET k 1")], vec![wait()]],
         never: vec![Never::Left { key: "n", more: 500 }],
         setup: vec![vec!["SET", "q", "2", "PX", "2000"]],
         moves: 8,
-        may: Vec::new(),
         most: 1,
         slow: 2,
-        alike: false,
+        ..Case::default()
     };
-    let sum = Model::count(&case).expect("it is small");
-    compare(&case, &sum, "one case").await;
+    compare_one(&case).await;
 }
 
 /// Regression: a key that had just expired was restored without an expiry, together with one in its last millisecond:
 /// the latter is restored a millisecond earlier, when the first still existed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_has_ended_is_not_put_back_beside_one_in_its_last_millisecond() {
-    let made = |label: &str, words: &str| Step::Move {
-        send: Send::Words(words.split(' ').map(str::to_owned).collect()),
-        label: label.to_owned(),
-        until_ok: None,
-        allow_lost: false,
-    };
-    let wait = Step::Wait { millis: 1000, label: "s0".to_owned() };
     let case = Case {
         programs: vec![
-            vec![wait, made("s1", "SET n 1 PX 1000"), made("s2", "EXISTS q")],
+            vec![wait(), made("s1", "SET n 1 PX 1000"), made("s2", "EXISTS q")],
             vec![made("s0", "INCR k"), made("s1", "INCR k")],
         ],
         never: vec![Never::Answered { client: 0, label: "s2".to_owned(), is: 1 }],
         setup: vec![vec!["SET", "q", "2", "PX", "2000"]],
         moves: 8,
-        may: Vec::new(),
         most: 1,
         slow: 2,
-        alike: false,
+        ..Case::default()
     };
-    let sum = Model::count(&case).expect("it is small");
+    let sum = compare_one(&case).await;
     assert!(sum.violations > 0 && sum.violations < sum.orders);
-    compare(&case, &sum, "one case").await;
 }

@@ -195,7 +195,7 @@ pub enum May {
     Skew(i64),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Case {
     pub programs: Vec<Vec<Step>>,
     pub never: Vec<Never>,

@@ -365,6 +365,16 @@ async fn a_loop_that_reaches_its_bound_is_one_ending_among_others() {
     assert!(answer.err.contains("at_most"), "{}", answer.err);
 }
 
+/// Every way of carrying out orders; all of them find the same.
+fn every_way() -> [Bounds; 4] {
+    [
+        Bounds::default(),
+        Bounds { symmetry: false, ..Bounds::default() },
+        Bounds { prune: false, ..Bounds::default() },
+        Bounds { prune: false, share: false, ..Bounds::default() },
+    ]
+}
+
 /// The same on several independent servers.
 fn on_masters(programs: &[&str], never: &[&str]) -> String {
     let text = lesson(programs, never).replace("lab: redis", "lab: masters");
@@ -387,12 +397,7 @@ async fn a_transaction_on_one_server_is_none_on_another() {
                - if: first[0] != second[0]\n  then:\n    - count: crossed";
     for (program, orders, crossed) in [(one, 70, 2 * 10), (two, 924, 2 * 126)] {
         let text = on_masters(&[program, program], &["crossed > 1"]);
-        for bounds in [
-            Bounds::default(),
-            Bounds { symmetry: false, ..Bounds::default() },
-            Bounds { prune: false, ..Bounds::default() },
-            Bounds { prune: false, share: false, ..Bounds::default() },
-        ] {
+        for bounds in every_way() {
             let found = explored(&text, bounds).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!((found.orders(), found.violations), (orders, crossed), "{text}");
         }
@@ -431,12 +436,7 @@ async fn a_transaction_fails_if_something_was_done_to_a_watched_key() {
     let found = async |programs: &[&str], never: &str| {
         let text = lesson(programs, &[never]);
         let mut counts = Vec::new();
-        for bounds in [
-            Bounds::default(),
-            Bounds { symmetry: false, ..Bounds::default() },
-            Bounds { prune: false, ..Bounds::default() },
-            Bounds { prune: false, share: false, ..Bounds::default() },
-        ] {
+        for bounds in every_way() {
             let found = explored(&text, bounds).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert!(found.complete);
             counts.push((found.orders(), found.violations));

@@ -2,7 +2,7 @@
 
 use super::{super::scripts, arity, shapes};
 use crate::{
-    lesson::error::{ALIKE, Mistake, MistakeSpan, Path, did_you_mean, nearest},
+    lesson::error::{ALIKE, Mistake, MistakeSpan, Path, nearest, suggestion},
     text::{Text, both},
 };
 
@@ -335,13 +335,10 @@ fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
         let Some((group, known)) = found else {
             let all = groups.iter().flatten().map(|known| known.split(':').next().unwrap_or_default());
             let all: Vec<&str> = all.collect();
-            let help = nearest(&option, all.iter().copied(), ALIKE).map_or_else(
-                || {
-                    let all = all.join(", ");
-                    both!("there are {all}", "可用的有 {all}")
-                },
-                did_you_mean,
-            );
+            let help = suggestion(nearest(&option, all.iter().copied(), ALIKE), || {
+                let all = all.join(", ");
+                both!("there are {all}", "可用的有 {all}")
+            });
             return Err(both!(
                 "`{name}` has no option `{word}`; {help}",
                 "`{name}` 没有选项 `{word}`；{help}",

@@ -2,7 +2,7 @@
 
 use super::super::{
     super::{
-        error::{Mistake, Path, did_you_mean, nearest},
+        error::{Mistake, Path, did_you_mean, nearest, suggestion},
         expr::Template,
         has_word,
     },
@@ -146,13 +146,10 @@ pub(super) fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> 
         };
         if near.is_some() || own.is_some() {
             let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
-            let help = near.map_or_else(
-                || {
-                    let own = own.unwrap_or_default();
-                    both!("such as {own}", "例如 {own}")
-                },
-                did_you_mean,
-            );
+            let help = suggestion(near, || {
+                let own = own.unwrap_or_default();
+                both!("such as {own}", "例如 {own}")
+            });
             return Err(Mistake::new(&path.index(n), message).help(help));
         }
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Finding, did_you_mean, finding, nearest},
+        error::{ALIKE, Finding, finding, nearest, suggestion},
         expr::mentions::{comparisons, joined},
     },
     text::both,
@@ -79,18 +79,17 @@ impl Draft<'_> {
             "`error` is never '{code}': no operation of this program allows it",
             "`error` 不会是 '{code}'：这个程序里没有操作允许它"
         );
-        let help = nearest(&code, allowed.iter().copied(), ALIKE)
-            .or_else(|| allowed.iter().copied().find(|known| known.eq_ignore_ascii_case(&code)))
-            .or_else(|| allowed.iter().copied().find(|known| known.ends_with(code.as_str())))
-            .map_or_else(
-                || {
-                    both!(
-                        "let the operation that may answer it `allow: [{code}]`",
-                        "请在可能出这个错的操作里写 `allow: [{code}]`"
-                    )
-                },
-                did_you_mean,
-            );
+        let help = suggestion(
+            nearest(&code, allowed.iter().copied(), ALIKE)
+                .or_else(|| allowed.iter().copied().find(|known| known.eq_ignore_ascii_case(&code)))
+                .or_else(|| allowed.iter().copied().find(|known| known.ends_with(code.as_str()))),
+            || {
+                both!(
+                    "let the operation that may answer it `allow: [{code}]`",
+                    "请在可能出这个错的操作里写 `allow: [{code}]`"
+                )
+            },
+        );
         self.report(path.mistake(Finding { message, help }));
     }
 

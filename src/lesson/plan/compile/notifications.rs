@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::{
     lesson::{
-        error::{ALIKE, Finding, Path, did_you_mean, finding, nearest},
+        error::{ALIKE, Finding, Path, finding, nearest, suggestion},
         expr::Template,
     },
     log::{ANY, Product, stands_for},
@@ -65,15 +65,12 @@ impl Draft<'_> {
                     .map(String::as_str)
                     .filter(|channel| !channel.contains(ANY))
                     .collect();
-                let help = nearest(&about, channels.iter().copied(), ALIKE).map_or_else(
-                    || {
-                        both!(
-                            "write an operation `{{ redis: SUBSCRIBE {about} }}` before it",
-                            "请先写一个操作 `{{ redis: SUBSCRIBE {about} }}`"
-                        )
-                    },
-                    did_you_mean,
-                );
+                let help = suggestion(nearest(&about, channels.iter().copied(), ALIKE), || {
+                    both!(
+                        "write an operation `{{ redis: SUBSCRIBE {about} }}` before it",
+                        "请先写一个操作 `{{ redis: SUBSCRIBE {about} }}`"
+                    )
+                });
                 let help = if about.contains(", ") {
                     both!("several are a list: `[A, B]`", "要写多个请用列表：`[A, B]`")
                 } else {

@@ -5,7 +5,7 @@ use super::{
     super::{
         super::{
             duration::parse_signed_millis,
-            error::{ALIKE, Finding, did_you_mean, finding, nearest},
+            error::{ALIKE, Finding, finding, nearest, suggestion},
             expr::{Mentions, Template},
             has_word,
         },
@@ -336,9 +336,9 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Finding> {
             let known = fields.join(", ");
             // ZooKeeper's own name for `version` is `dataVersion`.
             let whole = fields.iter().copied().find(|known| field == format!("data{}", capital(known)));
-            let help = whole
-                .or_else(|| nearest(field, fields.iter().copied(), ALIKE))
-                .map_or_else(|| both!("it has {known}", "它有 {known}"), did_you_mean);
+            let help = suggestion(whole.or_else(|| nearest(field, fields.iter().copied(), ALIKE)), || {
+                both!("it has {known}", "它有 {known}")
+            });
             Some(Finding { message, help })
         }
         Answer::Several | Answer::Rows | Answer::Texts if !is_index => Some(finding!(
@@ -409,9 +409,10 @@ pub(crate) fn field_lint(
                 both!("the rows of `{name}` have no column `{field}`", "`{name}` 的结果里没有列 `{field}`");
             let known = columns.join(", ");
             let alike = columns.iter().map(String::as_str).find(|column| column.eq_ignore_ascii_case(field));
-            let help = alike
-                .or_else(|| nearest(field, columns.iter().map(String::as_str), ALIKE))
-                .map_or_else(|| both!("they have {known}", "结果里有 {known}"), did_you_mean);
+            let help = suggestion(
+                alike.or_else(|| nearest(field, columns.iter().map(String::as_str), ALIKE)),
+                || both!("they have {known}", "结果里有 {known}"),
+            );
             Some(Finding { message, help })
         })
     })

@@ -7,7 +7,7 @@ use super::{
     super::{
         super::{
             LabKind,
-            error::{ALIKE, Finding, did_you_mean, finding, nearest},
+            error::{ALIKE, Finding, finding, nearest, suggestion},
             expr::{
                 Mentions, Template,
                 mentions::{attribute_of, joined, split_comparison},
@@ -38,15 +38,12 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Finding> {
         let message = both!("`value('{key}')` has no `.{field}`", "`value('{key}')` 没有 `.{field}`");
         let help = if of_redis {
             let meant = (field == "zset").then_some("sorted_set");
-            meant.or_else(|| nearest(field, kinds, ALIKE)).map_or_else(
-                || {
-                    both!(
-                        "a text is `value('{key}')` itself, a field of a hash `value('{key}').hash.{field}`; others are `.list`, `.set`, `.sorted_set`, `.stream`",
-                        "文字就是 `value('{key}')` 本身，哈希的字段是 `value('{key}').hash.{field}`；其他类型用 `.list`、`.set`、`.sorted_set`、`.stream`"
-                    )
-                },
-                did_you_mean,
-            )
+            suggestion(meant.or_else(|| nearest(field, kinds, ALIKE)), || {
+                both!(
+                    "a text is `value('{key}')` itself, a field of a hash `value('{key}').hash.{field}`; others are `.list`, `.set`, `.sorted_set`, `.stream`",
+                    "文字就是 `value('{key}')` 本身，哈希的字段是 `value('{key}').hash.{field}`；其他类型用 `.list`、`.set`、`.sorted_set`、`.stream`"
+                )
+            })
         } else {
             both!("it is a text: `value('{key}') == 'A'`", "它是文字：`value('{key}') == 'A'`")
         };

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Finding, Mistake, Path, did_you_mean, finding, nearest},
+        error::{ALIKE, Finding, Mistake, Path, did_you_mean, finding, nearest, suggestion},
         expr::{
             Mentions,
             mentions::{attribute_of, joined, split_comparison},
@@ -127,15 +127,12 @@ fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>
         }
         let message = both!("`{tables}` has no column `{name}`", "`{tables}` 没有列 `{name}`");
         let columns = there.iter().copied().collect::<Vec<_>>().join(", ");
-        let help = nearest(name, there.iter().copied(), ALIKE).map_or_else(
-            || {
-                both!(
-                    "its columns: {columns}; a text stands in quotes: '{name}'",
-                    "它的列：{columns}；文字要写在引号里：'{name}'"
-                )
-            },
-            did_you_mean,
-        );
+        let help = suggestion(nearest(name, there.iter().copied(), ALIKE), || {
+            both!(
+                "its columns: {columns}; a text stands in quotes: '{name}'",
+                "它的列：{columns}；文字要写在引号里：'{name}'"
+            )
+        });
         return Some(Finding { message, help });
     }
     let Statement::Insert(insert) = statement else { return None };
@@ -212,8 +209,7 @@ pub(crate) fn row_lint(source: &str, scenario: &Scenario) -> Option<Finding> {
             }
             let message = both!("no statement creates the table `{table}`", "没有语句创建过表 `{table}`");
             let tables = known.keys().cloned().collect::<Vec<_>>().join(", ");
-            let help =
-                near.map_or_else(|| both!("known here: {tables}", "这里可用的有：{tables}"), did_you_mean);
+            let help = suggestion(near, || both!("known here: {tables}", "这里可用的有：{tables}"));
             return Some(Finding { message, help });
         };
         let Some(columns) = columns else { continue };
@@ -239,8 +235,9 @@ pub(crate) fn row_lint(source: &str, scenario: &Scenario) -> Option<Finding> {
         if let Some(column) = asked.filter(|asked| !columns.contains(&asked.to_ascii_lowercase())) {
             let message = both!("`{table}` has no column `{column}`", "`{table}` 没有列 `{column}`");
             let all = columns.join(", ");
-            let help = nearest(column, columns.iter().map(String::as_str), ALIKE)
-                .map_or_else(|| both!("its columns: {all}", "它的列：{all}"), did_you_mean);
+            let help = suggestion(nearest(column, columns.iter().map(String::as_str), ALIKE), || {
+                both!("its columns: {all}", "它的列：{all}")
+            });
             return Some(Finding { message, help });
         }
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Finding, Mistake, did_you_mean, nearest},
+        error::{ALIKE, Finding, Mistake, did_you_mean, nearest, suggestion},
         has_word,
     },
     log::ANY,
@@ -170,15 +170,12 @@ fn of_meaning(statement: &Statement) -> Option<Finding> {
                 "the column `{column}` has no type that MariaDB knows: `{name}`",
                 "列 `{column}` 的类型 `{name}` 不是 MariaDB 的类型"
             );
-            let help = nearest(&name.to_ascii_uppercase(), known, ALIKE).map_or_else(
-                || {
-                    both!(
-                        "such as INT, BIGINT, VARCHAR(20) or DATETIME",
-                        "例如 INT、BIGINT、VARCHAR(20) 或 DATETIME"
-                    )
-                },
-                did_you_mean,
-            );
+            let help = suggestion(nearest(&name.to_ascii_uppercase(), known, ALIKE), || {
+                both!(
+                    "such as INT, BIGINT, VARCHAR(20) or DATETIME",
+                    "例如 INT、BIGINT、VARCHAR(20) 或 DATETIME"
+                )
+            });
             return Some(Finding { message, help });
         }
     }

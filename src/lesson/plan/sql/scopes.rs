@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Finding, Path, did_you_mean, finding, nearest},
+        error::{ALIKE, Finding, Path, finding, nearest, suggestion},
         has_word,
     },
     log::ANY,
@@ -217,8 +217,9 @@ pub(super) fn of_definition(text: &str, statements: &[(String, Path)]) -> Option
     let all = there.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     Some(Finding {
         message: both!("`{table}` has no column `{name}`", "`{table}` 没有列 `{name}`"),
-        help: nearest(name, there.iter().map(String::as_str), ALIKE)
-            .map_or_else(|| both!("its columns: {all}", "它的列：{all}"), did_you_mean),
+        help: suggestion(nearest(name, there.iter().map(String::as_str), ALIKE), || {
+            both!("its columns: {all}", "它的列：{all}")
+        }),
     })
 }
 

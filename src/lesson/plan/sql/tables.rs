@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Mistake, Path, nearest, suggestion},
         expr::Template,
         has_word,
     },
@@ -78,15 +78,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             continue;
         };
         let message = both!("no statement creates the table `{name}`", "没有语句创建过表 `{name}`");
-        let help = nearest(name, created.iter().copied(), ALIKE).map_or_else(
-            || {
-                both!(
-                    "create it in the setup: `- sql: CREATE TABLE {name} (…)`",
-                    "请在 setup 中创建：`- sql: CREATE TABLE {name} (…)`"
-                )
-            },
-            did_you_mean,
-        );
+        let help = suggestion(nearest(name, created.iter().copied(), ALIKE), || {
+            both!(
+                "create it in the setup: `- sql: CREATE TABLE {name} (…)`",
+                "请在 setup 中创建：`- sql: CREATE TABLE {name} (…)`"
+            )
+        });
         return Err(Mistake::new(path, message).help(help));
     }
     Ok(())

@@ -77,7 +77,7 @@ impl<R: Runs> App<R> {
             lesson.run.pause();
         }
         let entry = self.mode.entry().unwrap_or(self.selected);
-        let lesson = self.catalogue.entries.get(entry).map(|entry| entry.id.clone());
+        let lesson = self.catalogue.entries.get(entry).map(|entry| entry.lesson.id.clone());
         let over_lesson = !matches!(self.mode, Mode::Browsing);
         self.show_interview(lesson.as_deref(), over_lesson);
         if over_lesson {
@@ -103,7 +103,7 @@ impl<R: Runs> App<R> {
 
     fn exam(&mut self, filter: Filter, questions: usize) {
         let lessons = self.catalogue.entries.iter().filter(|entry| filter.takes_lesson(entry));
-        let lessons: Vec<String> = lessons.map(|entry| entry.id.clone()).collect();
+        let lessons: Vec<String> = lessons.map(|entry| entry.lesson.id.clone()).collect();
         let found = self.runs.exam(&lessons, fresh_seed());
         if let Some(interview) = &mut self.interview {
             interview.exam = Some(ExamRound::new(filter, questions, found));
@@ -172,7 +172,7 @@ impl<R: Runs> App<R> {
                 let Some((entry, card)) = place.of(&self.catalogue) else { return };
                 let review = Review { at: self.moment.0, grade };
                 if let Err(trouble) =
-                    self.reviews.change(|reviews| reviews.add(&entry.id, &card.q.en, review))
+                    self.reviews.change(|reviews| reviews.add(&entry.lesson.id, &card.q.en, review))
                 {
                     self.notice = Some(Notice::Progress(trouble));
                 }

@@ -15,7 +15,7 @@ impl<R: Runs> App<R> {
     pub(crate) fn choice(&self, entry: usize, variant: usize) -> Option<LessonChoice> {
         let lesson = self.catalogue.entries.get(entry)?;
         let variant = lesson.variants.get(variant).filter(|_| lesson.broken.is_none())?;
-        Some(LessonChoice { id: lesson.id.clone(), variant: variant.name.clone() })
+        Some(LessonChoice { id: lesson.lesson.id.clone(), variant: variant.name.clone() })
     }
 
     pub(crate) fn listings(&self, entry: usize, variant: usize) -> Vec<Listing> {
@@ -56,7 +56,7 @@ impl<R: Runs> App<R> {
         }
         let Some(entry) = self.catalogue.entries.get(entry) else { return };
         let Some(variant) = entry.variants.get(variant) else { return };
-        let titles = (entry.title.clone(), variant.title.clone());
+        let titles = (entry.lesson.title.clone(), variant.title.clone());
         let (notes, lines) = self.runs.script(choice);
         let script = Script { notes, lines };
         let playing = Playing::new((&choice.id, &choice.variant), titles, script, self.moment.0);

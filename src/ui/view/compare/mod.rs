@@ -242,7 +242,10 @@ impl<'a> CompareView<'a> {
             let room = room.saturating_sub(8 + text::width(what));
             Line::from(vec![
                 Span::styled(format!("{glyph} "), style(role)),
-                Span::styled(text::fit(self.entry.title.get(self.context.lang), room), style(Role::Accent)),
+                Span::styled(
+                    text::fit(self.entry.lesson.title.get(self.context.lang), room),
+                    style(Role::Accent),
+                ),
                 Span::styled(" · ", style(Role::Chrome)),
                 Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
             ])
