@@ -152,9 +152,18 @@ impl Text {
         Self { en: en.into(), zh: zh.into() }
     }
 
-    /// Joins texts, with a mark between them.
+    /// Joins texts, with a mark between them. A question has its own.
     pub fn join(texts: &[Self], en_mark: &str, zh_mark: &str) -> Self {
-        let join = |lang, mark| texts.iter().map(|text| text.get(lang)).collect::<Vec<_>>().join(mark);
+        let join = |lang, mark: &str| {
+            texts.iter().map(|text| text.get(lang)).fold(String::new(), |joined, text| {
+                match joined.chars().last() {
+                    None => text.to_owned(),
+                    Some('?') => format!("{joined} {text}"),
+                    Some('？') => joined + text,
+                    Some(_) => joined + mark + text,
+                }
+            })
+        };
         Self { en: join(Lang::En, en_mark), zh: join(Lang::Zh, zh_mark) }
     }
 

@@ -5,6 +5,7 @@ use std::{
     fmt::{self, Write as _},
 };
 
+use super::expr::is_filter;
 use crate::text::{Lang, Text, both};
 
 /// A path into a lesson's file, as keys and indices: `programs.worker[2].acquire`.
@@ -136,6 +137,9 @@ impl Mistake {
             return Ok(());
         };
         let mistake = Self::unknown(path, what, name, known.clone().map(String::as_str));
+        if let Some(meant) = meant_by(name) {
+            return Err(mistake.help(both!("write `{meant}`", "请写 `{meant}`")));
+        }
         match nearest(name, known.map(String::as_str), ALIKE) {
             Some(near) if near.contains('-') => {
                 return Err(mistake.help(both!(
@@ -145,17 +149,6 @@ impl Mistake {
             }
             Some(_) => return Err(mistake),
             None => {}
-        }
-        // How other languages spell these names.
-        let meant = match name.as_str() {
-            "null" | "nil" | "None" | "NULL" => Some("none"),
-            "True" | "TRUE" | "yes" => Some("true"),
-            "False" | "FALSE" | "no" => Some("false"),
-            "len" | "size" => Some("x|length"),
-            _ => None,
-        };
-        if let Some(meant) = meant {
-            return Err(mistake.help(both!("write `{meant}`", "请写 `{meant}`")));
         }
         let quotes = both!("a text stands in quotes: '{name}'", "文字要写在引号里：'{name}'");
         let help: Vec<Text> = mistake.help.clone().into_iter().chain([quotes]).collect();
@@ -173,7 +166,11 @@ impl Mistake {
         let mut seen = BTreeSet::new();
         known.retain(|name| seen.insert(*name));
         let what = what.into();
-        let mistake = Self::new(path, both!("unknown {what} `{name}`", "没有名为 `{name}` 的{what}", what));
+        let mut mistake =
+            Self::new(path, both!("unknown {what} `{name}`", "没有名为 `{name}` 的{what}", what));
+        if matches!(path.segments().last(), Some(Segment::Key(key)) if key == name) {
+            mistake.span = MistakeSpan::Key;
+        }
         if let Some((full, ascii)) = FULL_WIDTH.iter().find(|(full, _)| name.contains(*full)) {
             return mistake.help(both!(
                 "write ASCII punctuation: `{ascii}` for `{full}`",
@@ -197,6 +194,21 @@ impl Mistake {
             (None, known) => mistake.help(both!("known here: {known}", "这里可用的有：{known}")),
         }
     }
+}
+
+/// What to write for a name of another language, or for a filter that is written as a function.
+fn meant_by(name: &str) -> Option<String> {
+    let meant = match name {
+        "null" | "nil" | "None" | "NULL" | "Null" | "undefined" => "none",
+        "True" | "TRUE" | "yes" => "true",
+        "False" | "FALSE" | "no" => "false",
+        "len" | "size" => "x|length",
+        "str" | "tostring" => "x|string",
+        "tonumber" | "parseInt" => "x|int",
+        _ if is_filter(name) => return Some(format!("x|{name}")),
+        _ => return None,
+    };
+    Some(meant.to_owned())
 }
 
 /// Puts a space between a Chinese character and what stands in backticks: parts of a sentence do not know what they are

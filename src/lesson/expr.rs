@@ -56,6 +56,12 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 
 static FILTERS: LazyLock<Vec<&str>> =
     LazyLock::new(|| bounds::FILTERS.iter().map(|(name, _)| *name).chain(OWN_FILTERS).collect());
+
+/// Whether expressions have a filter of this name.
+pub(crate) fn is_filter(name: &str) -> bool {
+    FILTERS.contains(&name)
+}
+
 static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::TESTS.iter().map(|(name, _)| *name).collect());
 
 /// The filters `duration` and `duration_zh`: formats milliseconds for people, `250 ms`, `3 s`, `1.5 s`, `2 min`, `1 h`.

@@ -448,8 +448,8 @@ impl<'de> Visitor<'de> for StepVisitor {
                 "`{second}` 是操作的字段：请写到里面，`{key}: {{ …, {second}: … }}`"
             ))),
             Some(second) => Err(custom(&both!(
-                "a step is one thing: after `{key}`, begin a new step with `- {second}: …`",
-                "一步只做一件事：`{key}` 之后请另起一步 `- {second}: …`"
+                "`{second}` is a second thing in one step: after `{key}`, begin a new step with `- {second}: …`",
+                "一步只做一件事，`{second}` 是第二件：`{key}` 之后请另起一步 `- {second}: …`"
             ))),
         }
     }

@@ -224,8 +224,8 @@ impl<'de> Deserialize<'de> for StoryItem {
                     };
                     if action.replace(next).is_some() {
                         return Err(custom(&both!(
-                            "an item of the story is one thing: begin a new one with `- {key}: …`",
-                            "剧情的一条只做一件事：请另起一条 `- {key}: …`"
+                            "`{key}` is a second thing in one item of the story: begin a new one with `- {key}: …`",
+                            "剧情的一条只做一件事，`{key}` 是第二件：请另起一条 `- {key}: …`"
                         )));
                     }
                 }

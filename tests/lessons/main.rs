@@ -38,6 +38,7 @@ mod locks;
 mod mariadb;
 mod messages;
 mod mistakes;
+mod mistakes_authors;
 mod mistakes_more;
 mod mistakes_whole;
 mod questions;

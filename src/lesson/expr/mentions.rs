@@ -93,6 +93,30 @@ pub(crate) fn attribute_of<'s>(source: &'s str, key: &str) -> Option<&'s str> {
     })
 }
 
+/// An expression with its attributes written after a dot: `a.b` for `a['b']`.
+pub(crate) fn dotted(source: &str) -> String {
+    let mut written = source.to_owned();
+    for quote in ['\'', '"'] {
+        let (opens, closes) = (format!("[{quote}"), format!("{quote}]"));
+        let mut parts = written.split(opens.as_str());
+        let mut result = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let name = part.split_once(&closes).filter(|(name, _)| {
+                !name.is_empty()
+                    && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                    && !name.starts_with(|c: char| c.is_ascii_digit())
+                    && result.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ']')
+            });
+            match name {
+                Some((name, rest)) => result.extend([".", name, rest]),
+                None => result.extend([opens.as_str(), part]),
+            }
+        }
+        written = result;
+    }
+    written
+}
+
 /// Whether the value of an expression may depend on the order of the list with this name: unless it only asks how long
 /// the list is, what is in it or whether there is one, or sorts it.
 pub(crate) fn asks_for_order(source: &str, name: &str) -> bool {

@@ -291,7 +291,24 @@ impl Reader<'_> {
                 self.check_named_argument(&name)?;
                 written = format!("{written}|{name}");
                 if self.cursor.peek() == Some("(") {
-                    written.push_str(&self.arguments()?);
+                    let arguments = self.arguments()?;
+                    if arguments != "()" && ALONE.contains(&name.as_str()) {
+                        let help = if name == "count" || name == "length" {
+                            both!(
+                                "; to count what is equal: `x|select('eq', 'OK')|list|length`",
+                                "；要数等于某值的：`x|select('eq', 'OK')|list|length`"
+                            )
+                        } else {
+                            both!("", "")
+                        };
+                        return Err(both!(
+                            "the filter `{name}` takes nothing in brackets{help}",
+                            "过滤器 `{name}` 后面的括号里不能写东西{help}",
+                            help
+                        )
+                        .into());
+                    }
+                    written.push_str(&arguments);
                 }
             } else if self.cursor.eat("is") {
                 self.operator()?;
@@ -492,9 +509,41 @@ impl Reader<'_> {
     }
 }
 
+/// Filters without arguments.
+const ALONE: [&str; 15] = [
+    "abs",
+    "by_suffix",
+    "capitalize",
+    "count",
+    "duration",
+    "duration_zh",
+    "first",
+    "last",
+    "length",
+    "list",
+    "lower",
+    "string",
+    "suffix",
+    "title",
+    "upper",
+];
+
 /// Refuses an unknown filter when a lesson is loaded, and not only when it would be used.
 fn check_filter(name: &str) -> Result<(), Text> {
     let what = both!("filter", "过滤器");
+    let meant = match name {
+        "number" | "integer" | "to_i" | "toint" => Some("int"),
+        "len" | "size" => Some("length"),
+        "str" | "text" | "to_s" => Some("string"),
+        "seconds" | "secs" | "ms" | "millis" | "time" => Some("duration"),
+        _ => None,
+    };
+    if let Some(near) = meant {
+        return Err(both!(
+            "there is no filter `{name}`; did you mean `{near}`?",
+            "没有名为 `{name}` 的过滤器；是不是 `{near}`？"
+        ));
+    }
     check(&what, name, &FILTERS, "`duration`, `length`, `int`, `first`, `join`")
 }
 
@@ -504,6 +553,13 @@ fn check_test(name: &str) -> Result<(), Text> {
         return Err(both!(
             "there is no test `{what}`; did you mean `none`?",
             "没有名为 `{what}` 的测试；是不是 `none`？"
+        ));
+    }
+    if !TESTS.contains(&name) && nearest(name, TESTS.iter().copied(), ALIKE).is_none() {
+        let what = brief(name);
+        return Err(both!(
+            "there is no test `{what}`; to compare with a text, write `== '{what}'`",
+            "没有名为 `{what}` 的测试；要和文字比较，请写 `== '{what}'`"
         ));
     }
     check(&both!("test", "测试"), name, &TESTS, "`defined`, `none`, `number`, `string`")

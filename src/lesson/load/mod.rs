@@ -163,7 +163,9 @@ impl Source {
             let value = said.en.strip_prefix('`').and_then(|rest| rest.split_once('`'));
             let place = place.map(|place| {
                 let of_key = key.and_then(|(key, _)| self.key_after(place, key));
-                of_key.or_else(|| self.value_after(place, value?.0)).unwrap_or(place)
+                let of_value =
+                    || self.value_after(place, value?.0).or_else(|| self.key_after(place, value?.0));
+                of_key.or_else(of_value).unwrap_or(place)
             });
             return self.error(place, said, None);
         }
@@ -259,11 +261,40 @@ impl Source {
             return there.1.place(mistake);
         }
         let place = locate::locate(&self.text, &mistake.path, mistake.span == MistakeSpan::Key);
+        let is_tag = |(line, column): (usize, usize)| {
+            self.text.lines().nth(line - 1).and_then(|text| text.chars().nth(column - 1)) == Some('!')
+        };
+        if place.is_some_and(is_tag) {
+            let message = both!("`!` begins a tag in YAML", "YAML 里 `!` 是标签的开头");
+            let help = both!(
+                "where it means the contrary, write `not exists('lock')`",
+                "表示“不”请写 `not exists('lock')`"
+            );
+            return self.error(place, message, Some(help));
+        }
         let place = place.map(|place| match mistake.span {
             MistakeSpan::Within(lines, columns) => self.within(place, (lines, columns)),
-            MistakeSpan::Value | MistakeSpan::Key => place,
+            MistakeSpan::Value => self.quoted(place, &mistake.message).unwrap_or(place),
+            MistakeSpan::Key => place,
         });
         self.error(place, mistake.message.clone(), mistake.help.clone())
+    }
+
+    /// The position, on the line of a value, of what the message quotes first: the word of a long command that is wrong.
+    fn quoted(&self, (line, column): (usize, usize), message: &Text) -> Option<(usize, usize)> {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let word = message.en.split('`').nth(1).filter(|word| !word.is_empty())?;
+        let text = self.text.lines().nth(line.checked_sub(1)?)?;
+        let from = text.char_indices().nth(column.checked_sub(1)?)?.0;
+        let found = text[from..].match_indices(word).map(|(at, _)| from + at).find(|at| {
+            let (before, after) = (&text[..*at], &text[at + word.len()..]);
+            !(word.starts_with(is_word) && before.ends_with(is_word)
+                || word.ends_with(is_word) && after.starts_with(is_word))
+        })?;
+        // `A.sell` is one word.
+        let before = text[from..found].char_indices().rev().take_while(|(_, c)| is_word(*c) || *c == '.');
+        let begins = before.last().map_or(found, |(at, _)| from + at);
+        Some((line, text[..begins].chars().count() + 1))
     }
 
     /// The position in the file of a line and column inside a text that begins at `(line, column)`.

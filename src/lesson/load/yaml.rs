@@ -208,6 +208,24 @@ pub(super) fn explain(
             both!("write `never: {{ overlap: {lock} }}`", "请写 `never: {{ overlap: {lock} }}`"),
         );
     }
+    if let Some(at) = (0..place.map_or(0, |(line, _)| line)).find_map(|n| open_quote(text, n)) {
+        let (what, help) = QUOTE;
+        return (Some(at), what.text(&[]), help.text(&[]));
+    }
+    if let Some((column, quote)) = behind_quote(line(place)) {
+        let other = if quote == '"' { '\'' } else { '"' };
+        return (
+            place.map(|(line, _)| (line, column)),
+            both!(
+                "a text that begins with `{quote}` ends with the next `{quote}`, and here more follows",
+                "以 `{quote}` 开头的文字到下一个 `{quote}` 就结束了，这里后面还有内容"
+            ),
+            both!(
+                "put the whole into `{other}`, or, between `{quote}`, write each `{quote}` of the text twice (`''`) or as `\\\"`",
+                "请用 `{other}` 把整段括起来；或者把文字里的 `{quote}` 写成 `''`（单引号内）或 `\\\"`（双引号内）"
+            ),
+        );
+    }
     if is_flow && let Some((at, full, ascii)) = full_width(line(place)) {
         let message = if full == '“' {
             both!(
@@ -222,6 +240,49 @@ pub(super) fn explain(
         return (place.map(|(line, _)| (line, at + 1)), message, help);
     }
     (place, what.text(&[]), help.text(&[]))
+}
+
+const QUOTE: (Words, Words) = (
+    Words::new("a quote is not closed", "有一个引号没有关上"),
+    Words::new("close it with the same quote that opens it", "请用同样的引号把它关上"),
+);
+
+/// What follows the quote that begins the value of this line, and the column, from 1, of that quote.
+fn quoted(line: &str) -> Option<(usize, char, &str)> {
+    let trimmed = line.trim_start();
+    let item = trimmed.trim_start_matches("- ");
+    let key = item.split_once(": ").filter(|(key, _)| key.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    let value = key.map_or(item, |(_, value)| value.trim_start());
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    Some((line.chars().count() - value.chars().count() + 1, quote, &value[1..]))
+}
+
+/// The text behind the closing quote, if there is one.
+fn after_quote(quote: char, inside: &str) -> Option<&str> {
+    // An escaped quote is text.
+    let (escaped, filler) = if quote == '"' { ("\\\"", "xx") } else { ("''", "xx") };
+    let at = inside.replace(escaped, filler).find(quote)?;
+    inside.get(at + 1..)
+}
+
+/// The place of a quote on a line that is not closed: the next such quote, on a later line, is the beginning of another
+/// text.
+fn open_quote(text: &str, n: usize) -> Option<(usize, usize)> {
+    let mut lines = text.lines().skip(n);
+    let (column, quote, inside) = quoted(lines.next()?)?;
+    if after_quote(quote, inside).is_some() {
+        return None;
+    }
+    let behind = lines.find_map(|line| after_quote(quote, line)).unwrap_or("text");
+    let is_closed = behind.trim().is_empty() || behind.trim_start().starts_with([',', '}', ']', '#']);
+    (!is_closed).then_some((n + 1, column))
+}
+
+/// The column and the quote of a value that goes on behind its closing quote.
+fn behind_quote(line: &str) -> Option<(usize, char)> {
+    let (column, quote, inside) = quoted(line)?;
+    let rest = after_quote(quote, inside)?.trim();
+    (!rest.is_empty() && !rest.starts_with(['#', ':'])).then_some((column, quote))
 }
 
 /// The first full-width comma, colon or brace of a line that stands where YAML wants its own. Chinese texts have others.

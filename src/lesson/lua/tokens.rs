@@ -130,6 +130,10 @@ impl<'s> Reader<'s> {
         let message = match wanted {
             Some("value") => both!("a value is missing before {found}", "{found}之前缺少一个值", found),
             Some("name") => both!("a name is missing before {found}", "{found}之前缺少一个名字", found),
+            Some(wanted @ ("then" | "do")) if self.is("=") => both!(
+                "`{wanted}` is missing before `=`: to compare, write `==`",
+                "`=` 之前缺少 `{wanted}`：比较要写 `==`"
+            ),
             Some(wanted) => {
                 both!("`{wanted}` is missing before {found}", "{found}之前缺少 `{wanted}`", found)
             }

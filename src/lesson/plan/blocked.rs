@@ -28,6 +28,8 @@ enum Effect {
     EndsTransaction,
     /// Takes an item out of lists, and waits until one is there.
     Pops(Vec<String>),
+    /// Waits until a key of etcd is gone that its own last request has just seen.
+    Watches,
     /// Sends these words.
     Sends(Vec<String>),
 }
@@ -45,6 +47,9 @@ fn effect(verb: &PlannedVerb, plan: Option<&ActorPlan>) -> Effect {
             }
             sent => Effect::Sends(sent.to_vec()),
         },
+        PlannedVerb::Call(call) if call.product() == Product::Etcd && call.name() == "watch" => {
+            Effect::Watches
+        }
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
             let text: String = call.operands("TEXT").map(filled).collect();
             if let Some((row, waits)) = sql::locked_row(&text) {
@@ -77,6 +82,8 @@ struct State {
     held: BTreeMap<String, u32>,
     begun: Vec<u32>,
     sent: Vec<String>,
+    /// Who made the last move, unless time has passed since.
+    last: Option<u32>,
 }
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
@@ -97,6 +104,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 }
             }
             Act::Faults(faults) => {
+                state.last = None;
                 for fault in faults {
                     match fault {
                         Fault::Crash { client } => state
@@ -110,7 +118,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 }
             }
             Act::Say(_) | Act::Ask(_) => {}
-            Act::Pass(pass) if pass.moving.is_empty() => {}
+            Act::Pass(pass) if pass.moving.is_empty() => state.last = None,
             // From here on an actor may already wait, or moves by itself: the check ends here.
             _ => return Ok(()),
         }
@@ -157,8 +165,11 @@ impl State {
                     return Some(Waits::ForAnybody);
                 }
             }
+            Effect::Watches if self.last == Some(actor) => return Some(Waits::ForAnybody),
+            Effect::Watches => {}
             Effect::Sends(words) => self.sent.extend(words),
         }
+        self.last = Some(actor);
         None
     }
 }
@@ -175,8 +186,8 @@ fn blocked(scenario: &Scenario, one: &PlannedMove, path: &Path, whose: &Waits) -
             )
         }
         Waits::ForAnybody => both!(
-            "`{moved}` waits here until somebody else writes its key, and a move ends with its reply",
-            "`{moved}` 在这里要等别人写入它的键，而 `move` 要收到回复才算结束"
+            "`{moved}` waits here until somebody else changes its key, and a move ends with its reply",
+            "`{moved}` 在这里要等别人改动它的键，而 `move` 要收到回复才算结束"
         ),
     };
     Mistake::new(path, message).help(both!(

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::super::{
     error::{ALIKE, Mistake, Path, nearest, suggestion},
     expr::{Template, split_words},
+    parse_millis,
 };
 use crate::{
     log::{Command, Product, product::zookeeper},
@@ -160,6 +161,19 @@ impl PlannedCall {
         if let Some(unknown) = flags.iter().find(|flag| !form.flags.contains(&flag.as_str())) {
             return wrong(both!("`{name}` has no flag `{unknown}`", "`{name}` 没有选项 `{unknown}`"));
         }
+        let is_flags = |word: &&String| {
+            word.len() > 2
+                && word.strip_prefix('-').is_some_and(|flags| {
+                    flags.chars().all(|flag| form.flags.contains(&format!("-{flag}").as_str()))
+                })
+        };
+        if let Some(word) = operands.iter().find(is_flags) {
+            let each = word.chars().skip(1).map(|flag| format!("-{flag}")).collect::<Vec<_>>().join(" ");
+            return wrong(both!(
+                "`{word}` is several flags in one: write `{each}`",
+                "`{word}` 把几个选项写在了一起：请写 `{each}`"
+            ));
+        }
         let count = operands.len();
         if operands.len() < form.needs() || operands.len() > form.operands.len() {
             let s = if count == 1 { "" } else { "s" };
@@ -186,10 +200,16 @@ impl PlannedCall {
         let mut numbers = numbers.filter(|(word, _)| !word.contains("${"));
         if let Some((word, form)) = numbers.find(|(word, _)| word.parse::<i64>().is_err()) {
             let form = form.trim_matches(['[', ']']);
-            return wrong(both!(
-                "{form} is a whole number, and `{word}` is none",
-                "{form} 是整数，`{word}` 不是"
-            ));
+            return wrong(match parse_millis(word) {
+                Ok(millis) if form != "VERSION" && form != "REVISION" && form != "LEASE" => {
+                    let number = if form == "SECONDS" { (millis + 999) / 1000 } else { millis };
+                    both!(
+                        "{form} is a whole number, and `{word}` is none: write `{number}`",
+                        "{form} 是整数，`{word}` 不是：请写 `{number}`"
+                    )
+                }
+                _ => both!("{form} is a whole number, and `{word}` is none", "{form} 是整数，`{word}` 不是"),
+            });
         }
         let operands = operands.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
         Ok(Self { product, name: name.clone(), flags, operands, form, releases })

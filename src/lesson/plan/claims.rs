@@ -118,16 +118,18 @@ impl<'a> Vocabulary<'a> {
                 _ => both!("name a client: `A.acquire`, `holders('lock')`", "请写客户端：`A.acquire`、`holders('lock')`"),
             }));
         }
-        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter()).map_err(
-            |mistake| {
-                let names = expr.names();
-                let mut groups = self.roster.clients.iter().filter(|client| names.contains(&client.group));
-                match groups.find(|client| !self.known.contains(&client.group)) {
-                    Some(client) => of_group(&client.group, mistake, self.roster),
-                    None => mistake,
-                }
-            },
-        )?;
+        // The author's own names first: a help text lists only some.
+        let is_function = |name: &&String| FUNCTIONS.contains(&name.as_str());
+        let own = self.known.iter().filter(move |name| !is_function(name));
+        let known = own.chain(self.known.iter().filter(is_function));
+        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), known).map_err(|mistake| {
+            let names = expr.names();
+            let mut groups = self.roster.clients.iter().filter(|client| names.contains(&client.group));
+            match groups.find(|client| !self.known.contains(&client.group)) {
+                Some(client) => of_group(&client.group, mistake, self.roster),
+                None => mistake,
+            }
+        })?;
         Ok(expr)
     }
 }

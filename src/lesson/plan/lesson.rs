@@ -86,7 +86,8 @@ fn check_libraries(libraries: &Libraries, path: &Path) -> Result<(), Mistake> {
     };
     for (language, libraries) in libraries {
         for (name, version) in libraries {
-            if is_plain(name, "@/") && is_plain(version, "") {
+            if is_plain(name, "@/") && is_plain(version, "") && version.contains(|c: char| c.is_ascii_digit())
+            {
                 continue;
             }
             let language = language.id();

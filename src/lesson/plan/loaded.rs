@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    blocked, cards, channels, constants, explored, fields, groups, idle, leases,
+    beliefs, blocked, cards, channels, constants, explored, fields, groups, idle, leases,
     lesson::check_lesson,
     lints, locks, order,
     params::params,
@@ -80,6 +80,7 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(lints::events::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
+                .and_then(|()| scenarios.iter().try_for_each(beliefs::check))
                 .and_then(|()| scenarios.iter().try_for_each(explored::check))
                 .map_err(|mistake| self.source.place(&mistake))?;
             self.check_kata()?;

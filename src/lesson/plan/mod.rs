@@ -1,6 +1,7 @@
 //! A variant of a lesson, resolved to what a run needs: the clients and their programs, the story, the claims. Names
 //! are checked here. This module must not know how any of it is carried out.
 
+mod beliefs;
 mod blocked;
 pub(crate) mod call;
 pub(crate) mod cards;

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{Mistake, Path, finding},
+        error::{Finding, Mistake, Path, finding},
         expr::{
             Mentions,
             mentions::{joined, split_comparison},
         },
     },
     Act, AskPlan, AwaitPlan, PlannedMove, RightPlan, Scenario, StoryLine,
+    lints::required,
     program::{Instruction, PlannedOperation, PlannedVerb, Program},
 };
 use crate::{log::ActorId, text::both};
@@ -58,8 +59,13 @@ impl<'s> Positions<'s> {
             }
             let here = &mut self.places[one.actor.0 as usize];
             let Some(after) = after_move(program, here, &one.label) else {
-                let next = here.iter().filter_map(|at| moves_at(program, *at)).collect();
-                return Err(out_of_order(self.scenario, one, &next, &line.path));
+                let next: BTreeSet<&str> = here.iter().filter_map(|at| moves_at(program, *at)).collect();
+                let leads_there = |label: &&str| {
+                    let after = after_move(program, here, label).unwrap_or_default();
+                    after.iter().any(|at| moves_at(program, *at) == Some(one.label.as_str()))
+                };
+                let missing = next.iter().copied().find(leads_there).or_else(|| next.first().copied());
+                return Err(out_of_order(self.scenario, one, (&next, missing), &line.path));
             };
             *here = after;
         }
@@ -67,10 +73,15 @@ impl<'s> Positions<'s> {
     }
 }
 
-/// The mistake of a move that is not next; `next` are the moves that may be.
-fn out_of_order(scenario: &Scenario, one: &PlannedMove, next: &BTreeSet<&str>, path: &Path) -> Mistake {
+/// The mistake of a move that is not next. `next` are the moves that may be, and the one of them that is missing.
+fn out_of_order(
+    scenario: &Scenario,
+    one: &PlannedMove,
+    (next, missing): (&BTreeSet<&str>, Option<&str>),
+    path: &Path,
+) -> Mistake {
     let (name, label) = (&scenario.actor(one.actor).actor.name, &one.label);
-    let Some(first) = next.first() else {
+    let Some(first) = missing else {
         let message = both!("the program of {name} is over here", "到这里 {name} 的程序已经结束了");
         return Mistake::new(path, message).help(both!("leave the move out", "请去掉这一步"));
     };
@@ -122,6 +133,7 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
             "请在前面写 `- move: {name}`，或者让 {who} 在等待期间行动：`moving: [{who}]`"
         )));
     }
+    check_finished(scenario)?;
     for (source, at) in scenario.claim_sources() {
         // A claim that asks whether there is a reply is valid without one.
         if source.contains("defined") || source.contains("default") {
@@ -137,6 +149,78 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// Refuses a claim that a program is over which the story leaves before its end.
+fn check_finished(scenario: &Scenario) -> Result<(), Mistake> {
+    let mut positions = Positions::new(scenario);
+    if scenario.loaded.lesson.kata.is_some()
+        || scenario.story.iter().any(|line| positions.take(line).is_err())
+    {
+        return Ok(());
+    }
+    for (source, at) in scenario.claim_sources() {
+        for part in required(source) {
+            Mistake::if_found(&at, too_many_finished(part, &positions))?;
+            let Some(name) = part.strip_suffix(".finished").filter(|name| !name.contains(' ')) else {
+                continue;
+            };
+            let actor =
+                scenario.actors.iter().position(|plan| plan.actor.name == name && !plan.program.outside);
+            let Some(n) = actor else { continue };
+            let next: Vec<&str> = positions.places[n]
+                .iter()
+                .map(|place| moves_at(&scenario.actors[n].program, *place).unwrap_or_default())
+                .collect();
+            if let [first, ..] = next[..]
+                && !next.contains(&"")
+            {
+                return Err(at.mistake(finding!(
+                    "`{name}.finished` is false at the end: `{first}` is still to come",
+                    "结束时 `{name}.finished` 是 false：`{first}` 还没有做",
+                    "write `- finish: {name}` into the story, or claim `not {name}.finished`",
+                    "请在剧情里写 `- finish: {name}`，或者断言 `not {name}.finished`"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The finding about more finished programs than the story brings to their ends.
+fn too_many_finished(part: &str, positions: &Positions<'_>) -> Option<Finding> {
+    let (left, operator, right) = split_comparison(part)?;
+    let name = left.strip_prefix("finished(")?.strip_suffix(')')?.trim_matches(['\'', '"']);
+    // A sum of several is not judged.
+    if name.contains(')') {
+        return None;
+    }
+    let number: usize = right.parse().ok()?;
+    let actors = || positions.scenario.actors.iter().zip(&positions.places);
+    let is_one = |own: &str| {
+        own == name
+            || own
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    let named = || actors().filter(|(plan, _)| is_one(&plan.actor.name));
+    if named().any(|(plan, _)| plan.program.outside) {
+        return None;
+    }
+    let most = named().filter(|(plan, places)| places.contains(&plan.program.instructions.len())).count();
+    let never = match operator {
+        "==" | ">=" => number > most,
+        ">" => number >= most,
+        _ => false,
+    };
+    never.then(|| {
+        finding!(
+            "`{left}` is {most} at most: the story leaves the others before their end",
+            "`{left}` 最多是 {most}：剧情没有让其余的走到程序结尾",
+            "write `- finish: {name}` into the story, or `{left} == {most}`",
+            "请在剧情里写 `- finish: {name}`，或者写 `{left} == {most}`"
+        )
+    })
 }
 
 /// The first move whose reply an expression needs, although nobody has made it.

@@ -61,6 +61,11 @@ const DELETES: &[&str] = &["DEL", "UNLINK", "GETDEL"];
 /// Commands that give back one of several permits.
 const GIVES_BACK: &[&str] = &["INCR", "INCRBY", "HINCRBY", "HDEL", "ZREM", "SREM", "LPUSH", "RPUSH", "SADD"];
 
+/// Whether the operation deletes or unlocks something.
+pub(crate) fn deletes(verb: &PlannedVerb) -> bool {
+    does(verb, DELETES)
+}
+
 fn does(verb: &PlannedVerb, commands: &[&str]) -> bool {
     let is_one = |name: &str| commands.contains(&name.to_ascii_uppercase().as_str());
     match verb {

@@ -8,7 +8,7 @@ use super::{
     super::{
         LabKind,
         duration::{check_unit, parse_written},
-        error::{Mistake, Path, did_you_mean, finding},
+        error::{Mistake, Path, Segment, did_you_mean, finding},
         expr::{Expr, Scope, Template},
         fault::{Delay, Hold, Kill, Skew},
         model::{Param, Params, Variant},
@@ -23,6 +23,18 @@ use super::{
 };
 use crate::log::{ActorId, Fault, LinkId, Product};
 use crate::text::{Text, both};
+
+/// Adds which lab has a server of this name.
+pub(crate) fn of_other_lab(name: &str, mistake: Mistake) -> Mistake {
+    let Some(lab) = LabKind::ALL.into_iter().find(|lab| lab.servers().contains(&name)) else {
+        return mistake;
+    };
+    let lab = serde_yaml::to_string(&lab).unwrap_or_default();
+    let lab = lab.trim();
+    let there = both!("`{name}` is a server of `lab: {lab}`", "`{name}` 是 `lab: {lab}` 的服务器");
+    let help: Vec<Text> = mistake.help.clone().into_iter().chain([there]).collect();
+    mistake.help(Text::join(&help, "; ", "；"))
+}
 
 /// A line of a story, with its place in the lesson.
 #[derive(Debug, Clone)]
@@ -289,6 +301,11 @@ impl Roster<'_> {
                 "`{name}` is a server: `kill: {name}` and `restart: {name}` are for servers, `crash:` is for clients",
                 "`{name}` 是服务器：服务器用 `kill: {name}` 和 `restart: {name}`，`crash:` 用于客户端"
             )),
+            None if path.segments().last().is_some_and(|last| matches!(last, Segment::Key(key) if key == "freeze" || key == "thaw")) => {
+                let known = self.clients.iter().map(|client| client.name.as_str());
+                let known = known.chain(self.lab.servers().iter().copied());
+                Mistake::unknown(path, both!("client or server", "客户端或服务器"), name, known)
+            }
             None => mistake,
         })
     }
@@ -355,7 +372,7 @@ impl Roster<'_> {
                 "`{name}` 是客户端：客户端用 `crash: {name}` 和 `freeze: {name}`"
             ))
         } else {
-            mistake
+            of_other_lab(name, mistake)
         })
     }
 
@@ -455,6 +472,12 @@ impl Roster<'_> {
                         "请写最多等多久：within: 30s"
                     )))
             }
+            Ok(millis) if millis < 200 => Err(path.mistake(finding!(
+                "`{source}` is too short: `await` looks every 200 ms",
+                "`{source}` 太短：`await` 每 200 毫秒才看一次",
+                "write how long it may take at most, such as 30s; for time that just passes, `pass: {source}`",
+                "请写最多等多久，例如 30s；只想让时间流逝就写 `pass: {source}`"
+            ))),
             Ok(millis) if millis > LONGEST_AWAIT_MS => {
                 let message = both!(
                     "`{source}` is too long: a story waits for at most 24h of lesson time",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, finding, nearest, suggestion},
+        error::{ALIKE, Mistake, Path, Segment, finding, nearest, suggestion},
         expr::Template,
     },
     PlannedCall, PlannedVerb, Scenario,
@@ -56,13 +56,17 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         let numbered = setup.iter().chain(&made).find(|(call, _, _, path)| {
             call.name() == "create" && call.has_flag("-s") && path.as_deref() == Some(&needed)
         });
-        if let Some((.., at, _)) = numbered {
+        if let Some((.., created_at, _)) = numbered {
+            let label = created_at.segments().iter().rev().nth(1);
+            let label = if let Some(Segment::Key(label)) = label { label.as_str() } else { "create" };
             let message = both!(
-                "with `-s` ten digits follow the path, and `{needed}` itself is never created",
-                "有 `-s` 时路径后面会加上十位序号，不会创建出 `{needed}` 本身"
+                "`{needed}` is never there: with `-s` ten digits follow the path that `create` names",
+                "不会有 `{needed}`：`create` 带 `-s` 时，路径后面会加上十位序号"
             );
-            return Err(Mistake::new(at, message)
-                .help(both!("write `create {needed}` without `-s`", "请去掉 `-s`：`create {needed}`")));
+            return Err(Mistake::new(at, message).help(both!(
+                "the whole path is the reply: `${{{label}}}`; or write `create {needed}` without `-s`",
+                "完整的路径是它的回复：`${{{label}}}`；或者去掉 `-s`：`create {needed}`"
+            )));
         }
         let message = both!("nobody creates the znode `{needed}`", "没有任何地方创建 znode `{needed}`");
         let known = created.iter().filter(|known| !known.contains(ANY)).map(String::as_str);

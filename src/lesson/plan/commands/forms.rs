@@ -75,6 +75,16 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
     if let Some(arity) = arity(&name) {
         let least = usize::try_from(arity.unsigned_abs()).unwrap_or(usize::MAX) - 1;
         let s = plural(least);
+        let is_option = |word: &Option<String>| {
+            word.as_ref().is_some_and(|word| ["NX", "XX", "EX", "PX"].contains(&word.to_uppercase().as_str()))
+        };
+        if ["SETNX", "SETEX", "PSETEX", "GETSET"].contains(&name.as_str()) && words.iter().any(is_option) {
+            let message = both!("`{name}` has no options", "`{name}` 没有选项");
+            return Err(Mistake::new(path, message).help(both!(
+                "`SET` has them: `SET key value NX PX milliseconds`",
+                "`SET` 才有选项：`SET key value NX PX milliseconds`"
+            )));
+        }
         if arity > 0 && given != least {
             return wrong(both!(
                 "`{name}` takes {least} argument{s}, and here are {given}",

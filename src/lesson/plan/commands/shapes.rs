@@ -1,6 +1,9 @@
 //! The forms of Redis commands, word by word: one table for both the checks and the help that they show.
 
-use crate::text::{Text, both};
+use crate::{
+    lesson::parse_millis,
+    text::{Text, both},
+};
 
 /// The forms of commands. A word in a fixed position is checked by its placeholder: a number, or one of a few words.
 const FORMS: &str = "
@@ -327,6 +330,23 @@ pub(super) fn no_score(name: &str, word: &str) -> Text {
 }
 
 pub(super) fn no_whole_number(name: &str, word: &str) -> Text {
+    let counts_seconds = ["EX", "EXPIRE", "SETEX"].contains(&name);
+    let counts_millis = ["PX", "PEXPIRE", "PSETEX"].contains(&name);
+    if let Some(millis) = parse_millis(word).ok().filter(|_| counts_seconds || counts_millis) {
+        let number = if counts_seconds { (millis + 999) / 1000 } else { millis };
+        return both!(
+            "`{name}` wants a whole number here, and `{word}` is none: write `{number}`",
+            "`{name}` 在这里要整数，`{word}` 不是整数：请写 `{number}`"
+        );
+    }
+    let is_name = word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_name {
+        return both!(
+            "`{name}` wants a whole number here, and `{word}` is none; a value is filled in with `${{{word}}}`",
+            "`{name}` 在这里要整数，`{word}` 不是整数；填入值要写 `${{{word}}}`"
+        );
+    }
     both!(
         "`{name}` wants a whole number here, and `{word}` is none",
         "`{name}` 在这里要整数，`{word}` 不是整数"

@@ -3,7 +3,8 @@
 use super::{
     super::{
         lints::{self, Answer, Held},
-        program::Instruction,
+        program::{Instruction, PlannedVerb},
+        scripts,
         templates::{doubled_unit, foreign, only_expression, template},
     },
     Draft,
@@ -13,8 +14,11 @@ use crate::{
     lesson::{
         Param,
         duration::parse_written,
-        error::{Mistake, Path, finding},
-        expr::{Expr, Mentions, Template},
+        error::{Finding, Mistake, Path, finding},
+        expr::{
+            Expr, Mentions, Template,
+            mentions::{comparisons, dotted},
+        },
     },
     log::Product,
     text::both,
@@ -31,6 +35,23 @@ impl Draft<'_> {
         }
         let parts = Mentions::of(source).paths.into_iter().filter(|path| path.len() > 1);
         self.lint_emptied(&parts.map(|mut path| path.swap_remove(0)).collect(), path);
+        for filter in ["|before(", "|by_suffix"] {
+            let Some((name, _)) = source.split_once(filter) else { continue };
+            let name = name.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+            if matches!(
+                self.reply_of(name),
+                Some(Answer::Text | Answer::Path | Answer::Numbered | Answer::Number)
+            ) && !self.in_recipe
+            {
+                let filter = filter.trim_matches(['|', '(']);
+                self.report(path.mistake(finding!(
+                    "`{filter}` takes a list of names, and `{name}` answers none",
+                    "`{filter}` 要的是名字的列表，而 `{name}` 的回复不是列表",
+                    "the names of a znode's children are what `ls` answers: `ls /locks`",
+                    "znode 的子节点名由 `ls` 回复：`ls /locks`"
+                )));
+            }
+        }
         if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
             && !self.in_recipe
         {
@@ -60,7 +81,11 @@ impl Draft<'_> {
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
     fn lint_fields(&mut self, source: &str, path: &Path) {
         self.lint_words(source, path);
-        if ["].", ".what", "|length"].iter().any(|part| source.contains(part)) && !self.in_recipe {
+        let dotted = dotted(source);
+        let source = dotted.as_str();
+        let is_counted = comparisons(source).any(|(_, _, right)| right.parse::<i64>().is_ok());
+        let is_asked = ["].", ".what", "|length"].iter().any(|part| source.contains(part));
+        if (is_asked || is_counted) && !self.in_recipe {
             self.program.asked.push((source.to_owned(), path.clone()));
         }
         let lint = lints::field_lint(
@@ -90,7 +115,8 @@ impl Draft<'_> {
         if !self.in_recipe {
             self.compared.push((source.to_owned(), path.clone()));
         }
-        let lint = lints::lint(source, |name| self.answer_to(name, own));
+        let lint =
+            self.granted_lint(source, own).or_else(|| lints::lint(source, |name| self.answer_to(name, own)));
         let lint = lint.or_else(|| lints::name_lint(source)).or_else(|| lints::decided(source));
         let lint = lint.or_else(|| lints::event_lint(source, self.compiler.lab));
         let lint = lint.or_else(|| self.nil_lint(source, own)).or_else(|| self.lost_lint(source));
@@ -113,6 +139,26 @@ impl Draft<'_> {
         if let Some(finding) = lint.filter(|_| !self.in_recipe) {
             self.report(path.mistake(finding));
         }
+    }
+
+    /// The finding about `'OK'` or `true` of a script that answers nothing when it grants the lock.
+    fn granted_lint(&self, source: &str, own: Option<Own<'_>>) -> Option<Finding> {
+        comparisons(source).find_map(|(left, _, right)| {
+            let verb = match own.filter(|own| own.is_meant(left)) {
+                Some(own) => own.verb,
+                None => &self.program.operations().rev().find(|operation| left == operation.label || left == "reply")?.verb,
+            };
+            let PlannedVerb::Script { name, source: script, .. } = verb else { return None };
+            let is_grant = matches!(right.trim_matches(['\'', '"']), "OK" | "true");
+            (is_grant && scripts::grants_with_nil(script)).then(|| {
+                finding!(
+                    "the script `{name}` answers nothing when it grants the lock, and otherwise a number: never {right}",
+                    "脚本 `{name}` 加锁成功时回复为空，否则回复数字：不会是 {right}",
+                    "write `{left} is none`",
+                    "请写 `{left} is none`"
+                )
+            })
+        })
     }
 
     /// Reports a variable that is compared with a value of another kind than every `let` gives it.

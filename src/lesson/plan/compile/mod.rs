@@ -269,6 +269,15 @@ impl Draft<'_> {
             }
             Step::Believe { lock, belief } => {
                 let lock = self.template(lock, path)?;
+                if lock.is_literal() && lock.to_string().contains(", ") {
+                    let written = lock.to_string();
+                    return Err(path.mistake(finding!(
+                        "`{written}` is not the name of one lock",
+                        "`{written}` 不是一把锁的名字",
+                        "a mode stands beside the lock: `holds: {{ lock: book, mode: shared }}`; of several locks each has a step of its own",
+                        "模式要写在锁旁边：`holds: {{ lock: book, mode: shared }}`；有多把锁时，每把各写一步"
+                    )));
+                }
                 if let Some((name, from)) = self.constants.text(&lock) {
                     self.locks.push((self.here(), name, from));
                 }

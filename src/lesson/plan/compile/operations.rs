@@ -7,6 +7,7 @@ use super::{
         names::{self, Named},
         program::{Instruction, PlannedOperation, PlannedVerb},
         setup::server_of,
+        story::of_other_lab,
     },
     Draft,
     codes::check_codes,
@@ -140,7 +141,7 @@ impl Draft<'_> {
         }
         let primary = Some(PRIMARY).filter(|_| !lab.sentinels().is_empty());
         let known = lab.servers().iter().copied().chain(primary);
-        Err(Mistake::unknown(path, both!("server", "服务器"), &on, known))
+        Err(of_other_lab(&on, Mistake::unknown(path, both!("server", "服务器"), &on, known)))
     }
 
     /// The error codes that an operation allows. A parameter may contain several codes, or none.

@@ -190,10 +190,7 @@ impl Draft<'_> {
     /// Reports a condition that is false before the first round, by the values that are set right before it.
     fn lint_first_round(&mut self, condition: Option<&Expr>, begin: usize, path: &Path) {
         // A variable that is compared with a text of another kind has a check of its own.
-        let Some(expr) = condition.filter(|expr| !self.in_recipe && !expr.source().contains(['\'', '"']))
-        else {
-            return;
-        };
+        let Some(expr) = condition.filter(|_| !self.in_recipe) else { return };
         let before = self.program.instructions[..begin].iter().rev();
         let set = before.map_while(|instruction| match instruction {
             Instruction::Set { name, value } => Some((name.clone(), value)),
@@ -209,6 +206,10 @@ impl Draft<'_> {
             }
         }
         let names = expr.names();
+        let is_nothing = |name: &String| known.get(name).is_some_and(|value| value.is_none());
+        if expr.source().contains(['\'', '"']) && !names.iter().all(is_nothing) {
+            return;
+        }
         let first =
             expr.eval(known.value()).ok().filter(|_| names.iter().all(|name| known.get(name).is_some()));
         if !names.is_empty() && first.is_some_and(|first| !first.is_true()) {

@@ -159,6 +159,7 @@ fn of_item(
     if let Some((whole, index)) = left.split_once('[')
         && index.ends_with(']')
         && !matches!(value, Literal::Flag)
+        && !index.contains(['\'', '"'])
     {
         match answer(whole) {
             Some(Answer::Texts) if matches!(value, Literal::Number(_)) => {

@@ -232,7 +232,7 @@ pub(crate) fn held_lint(source: &str, variable: impl Fn(&str) -> Option<Held>) -
                 ),
             ),
             (Held::Of(Kind::Number | Kind::Text), Literal::Flag) => (
-                both!("no `true` or `false`", "数字或文字"),
+                both!("a number or a text", "数字或文字"),
                 both!("compare it with a value that it can have", "请和它可能有的值比较"),
             ),
             _ => return None,

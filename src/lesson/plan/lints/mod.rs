@@ -34,11 +34,11 @@ pub(crate) use self::{
 };
 use super::{
     super::{
-        LabKind,
+        Expect, LabKind,
         error::{Finding, Mistake, Path, finding},
         expr::{
             Mentions,
-            mentions::{comparisons, joined, split_comparison},
+            mentions::{comparisons, dotted, joined, split_comparison},
         },
         invariant::{Invariant, Never},
         model::Claim,
@@ -65,6 +65,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
             replies::reply_lint(source, statement, scenario)
                 .or_else(|| replies::count_lint(source, statement, scenario))
                 .or_else(|| of_message(source, scenario, is_take))
+                .or_else(|| reach::of_replicas(source, &plan.program, scenario))
         };
         let mut asked = plan.program.asked.iter();
         asked.try_for_each(|(source, path)| Mistake::if_found(path, lint(source)))?;
@@ -164,7 +165,9 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
             Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
         }
         Some(Condition::Overlap(lock)) => {
-            check_held(scenario, lock, &at.key("overlap")).and_then(|()| check_overlap(scenario, lock, at))
+            check_held(scenario, lock, &at.key("overlap"))?;
+            check_overlap(scenario, lock, at)?;
+            check_prevented(scenario, lock, at)
         }
         Some(Condition::Exclusive(lock)) => check_held(scenario, lock, &at.key("exclusive")),
         _ => Ok(()),
@@ -187,6 +190,25 @@ fn check_held(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake>
     Err(Mistake::new(at, message).help(both!(
         "write `- holds: {lock}` where a program has got it",
         "请在程序拿到锁的地方写 `- holds: {lock}`"
+    )))
+}
+
+/// Reports `overlap` in a variant that prevents the failure, if an invariant says that the lock never overlaps.
+fn check_prevented(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
+    let forbids = |invariants: &[Invariant]| {
+        invariants.iter().any(|one| matches!(&one.never, Never::Overlap { overlap } if overlap == lock))
+    };
+    let is_broken = scenario.variant().expect == Expect::Prevented
+        && scenario.written_invariants().is_none_or(|(invariants, _)| forbids(invariants));
+    if !is_broken || scenario.is_open() {
+        return Ok(());
+    }
+    Err(at.mistake(finding!(
+        "`overlap: {lock}` breaks the invariant that `{lock}` never overlaps, and this variant should prevent that",
+        "`overlap: {lock}` 违反了“`{lock}` 不会重叠”这条不变式，而这个方案本应防止它",
+        "claim `exclusive: {lock}`; a failure has `expect: shown`; a fix that allows two holders has `invariants` of its own, \
+         about the damage",
+        "请断言 `exclusive: {lock}`；展示失败的方案写 `expect: shown`；允许两个持有者的修复要写自己的 `invariants`，只管损害"
     )))
 }
 
@@ -367,6 +389,8 @@ fn check_comparison(
     at: &Path,
 ) -> Result<(), Mistake> {
     keys::check(scenario, others, source, at)?;
+    let dotted = dotted(source);
+    let source = dotted.as_str();
     let parts = joined(source);
     let counter = parts.iter().find_map(|part| of_counter(part, scenario));
     let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
@@ -424,6 +448,8 @@ fn check_comparison(
         .or_else(|| count_lint(source, |name| is_count(scenario, name)))
         .or_else(|| there::of_shard(source, scenario))
         .or_else(|| there::of_expiry(source, scenario))
+        .or_else(|| there::of_token(source, scenario))
+        .or_else(|| there::of_figure(source, scenario))
         .or_else(|| kind_lint(source, |name| kind_in(scenario, name, answer(name))))
         .or_else(|| {
             // An item of all replies, if there is one, is a reply.

@@ -10,11 +10,12 @@ use super::{
             error::{Finding, Mistake, Path, finding},
             expr::{
                 Expr, Mentions,
-                mentions::{joined, split_comparison},
+                mentions::{comparisons, joined, split_comparison},
             },
             has_word,
         },
         Act, ActorPlan, PlannedVerb, Scenario,
+        program::{PlannedOperation, Program},
     },
     comparison::{Literal, literal},
     contradiction::required,
@@ -82,6 +83,84 @@ fn of_least(source: &str, scenario: &Scenario) -> Option<Finding> {
     })
 }
 
+/// The moves of an actor, in order, if the story names each of them.
+fn listed(who: &str, scenario: &Scenario) -> Option<Vec<(usize, String)>> {
+    let (n, plan) = scenario.actors.iter().enumerate().find(|(_, plan)| plan.actor.name == who)?;
+    let mut moves = Vec::new();
+    for (line, planned) in scenario.story.iter().enumerate() {
+        if plan.program.outside || planned.act.moving().iter().any(|actor| actor.0 as usize == n) {
+            return None;
+        }
+        let own = planned.act.moves().iter().filter(|one| one.actor.0 as usize == n);
+        moves.extend(own.enumerate().map(|(place, one)| (line * 1000 + place, one.label.clone())));
+    }
+    Some(moves)
+}
+
+/// The finding about more moves than the story makes.
+fn of_listed(source: &str, scenario: &Scenario) -> Option<Finding> {
+    let (left, operator, right) = split_comparison(source)?;
+    let name = left.strip_prefix("moves(")?.strip_suffix(')')?.trim_matches(['\'', '"']);
+    let (who, label) = name.rsplit_once('.')?;
+    let (plan, number) = (scenario.actor_named(who)?, figure(right, scenario)?);
+    let made = listed(who, scenario)?.iter().filter(|(_, own)| own == label).count();
+    let made = i64::try_from(made).ok()?;
+    let never = match operator {
+        "==" | ">=" => number > made,
+        ">" => number >= made,
+        _ => false,
+    };
+    (never && !plan.program.only_waits(label)).then(|| {
+        finding!(
+            "`{left}` is {made}: the story makes that move no oftener",
+            "`{left}` 是 {made}：剧情里这一步只做了这么多次",
+            "write `- move: {name}` into the story as often as it is to be made, or `{left} == {made}`",
+            "要做几次就在剧情里写几次 `- move: {name}`，或者写 `{left} == {made}`"
+        )
+    })
+}
+
+/// The finding about two moves that the story makes in the other order.
+fn of_before(source: &str, scenario: &Scenario) -> Option<Finding> {
+    let inside = source.trim().strip_prefix("before(")?.strip_suffix(')')?;
+    let (first, second) = inside.split_once(',')?;
+    let [first, second] = [first, second].map(|name| name.trim().trim_matches(['\'', '"']));
+    let delays = scenario.story.iter().any(|line| match &line.act {
+        Act::Send(_) | Act::Together(_) => true,
+        Act::Faults(faults) => {
+            faults.iter().any(|fault| matches!(fault, Fault::Hold { .. } | Fault::Delay { .. }))
+        }
+        _ => false,
+    });
+    let last = |name: &str| {
+        let (who, label) = name.rsplit_once('.')?;
+        listed(who, scenario)?.into_iter().filter(|(_, own)| own == label).map(|(at, _)| at).next_back()
+    };
+    let (one, other) = (last(first)?, last(second)?);
+    (one > other && !delays).then(|| {
+        finding!(
+            "`{first}` comes after `{second}` in this story",
+            "剧情里 `{first}` 在 `{second}` 之后",
+            "write `before('{second}', '{first}')`",
+            "请写 `before('{second}', '{first}')`"
+        )
+    })
+}
+
+/// Whether any client may ever be notified of something.
+fn may_hear(scenario: &Scenario) -> bool {
+    let watches = |operation: &PlannedOperation| match &operation.verb {
+        PlannedVerb::Call(call) => call.parts().iter().any(|call| call.has_flag("-w")),
+        PlannedVerb::Given(_) => true,
+        _ => false,
+    };
+    scenario.is_open()
+        || scenario.lab().servers().iter().any(|server| scenario.lab().part_of(server).is_ensemble())
+        || scenario.actors.iter().any(|plan| plan.program.listens)
+        || scenario.sends(|name| has_word("SUBSCRIBE PSUBSCRIBE SSUBSCRIBE", name))
+        || scenario.operations().any(watches)
+}
+
 /// The effects of the story's faults on servers so far.
 #[derive(Default)]
 struct Servers<'s> {
@@ -125,6 +204,8 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_crash(part, scenario))
             .or_else(|| of_reply(part, scenario))
             .or_else(|| of_version(part, scenario))
+            .or_else(|| of_listed(part, scenario))
+            .or_else(|| of_before(part, scenario))
     };
     let parts = joined(source);
     let found: Vec<Option<Finding>> = parts.iter().map(|part| lint(part)).collect();
@@ -165,6 +246,23 @@ pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Finding> {
     })
 }
 
+/// The finding about more replicas than the lab has, which a program waits to hear of.
+pub(super) fn of_replicas(source: &str, program: &Program, scenario: &Scenario) -> Option<Finding> {
+    comparisons(source).find_map(|(left, operator, right)| {
+        let number: usize = right.parse().ok()?;
+        let most = scenario.lab().most_replicas();
+        let never = matches!(operator, "==" | ">=") && number > most || operator == ">" && number >= most;
+        (never && program.only_sends(left, "WAIT")).then(|| {
+            finding!(
+                "`{left}` is {most} at most: no server here has more replicas",
+                "`{left}` 最多是 {most}：这里没有服务器有更多从节点",
+                "such as `{left} >= {most}`",
+                "例如 `{left} >= {most}`"
+            )
+        })
+    })
+}
+
 /// The largest value of a count, and the reason.
 fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
     let actors = || both!("so many actors are there", "一共只有这么多参与者");
@@ -184,6 +282,10 @@ fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
     let is_alone = left.starts_with(&call.function) && left.ends_with(')') && left.matches('(').count() == 1;
     match call.function.as_str() {
         _ if !is_alone => None,
+        "herd" | "notified" | "woken_by" if !may_hear(scenario) => Some((
+            0,
+            both!("nobody subscribes to anything or leaves a watch", "没有谁订阅过频道或设过 watch"),
+        )),
         "herd" => Some((number(scenario.actors.len())?, actors())),
         "holders" => {
             let lock = call.arguments.first()?.as_deref()?;

@@ -45,6 +45,51 @@ pub(super) fn of_shard(source: &str, scenario: &Scenario) -> Option<Finding> {
     })
 }
 
+/// The finding about the name of a number where a key belongs.
+pub(super) fn of_figure(source: &str, scenario: &Scenario) -> Option<Finding> {
+    ["value(", "exists(", "pttl("].into_iter().find_map(|function| {
+        let name = source.split_once(function)?.1.split([')', ',']).next()?.trim();
+        let number = scenario.scope.get(name).filter(|value| value.is_number())?;
+        Some(finding!(
+            "a key belongs here, and `{name}` is the number {number}",
+            "这里要写键，而 `{name}` 是数字 {number}",
+            "a key stands in quotes: `{function}'{name}')`",
+            "键要写在引号里：`{function}'{name}')`"
+        ))
+    })
+}
+
+/// The finding about a key that holds tokens and is compared with the name of a client.
+pub(super) fn of_token(source: &str, scenario: &Scenario) -> Option<Finding> {
+    comparisons(source).find_map(|(left, _, right)| {
+        let Literal::Text(name) = literal(right)? else { return None };
+        let plan = scenario.actors.iter().find(|plan| plan.actor.name == name || plan.actor.client == name)?;
+        let (key, _) = Mentions::of(left).keys_of("value").into_iter().next()?;
+        let is_whole = left.starts_with("value(") && left.ends_with(')') && left.matches('(').count() == 1;
+        let sets = |words: &Vec<Template>| {
+            let name = words[0].pattern().to_ascii_uppercase();
+            has_word("SET SETNX GETSET", &name) && words.len() > 2 && stands_for(&words[1].pattern(), &key)
+        };
+        let values: Vec<String> = scenario
+            .operations()
+            .filter_map(|operation| match &operation.verb {
+                PlannedVerb::Redis(words) if sets(words) => Some(words[2].to_string()),
+                _ => None,
+            })
+            .collect();
+        let of_token = !values.is_empty() && values.iter().all(|value| value == "${token}");
+        let client = &plan.actor.name;
+        (of_token && is_whole && !scenario.sends(|name| name == "EVAL")).then(|| {
+            finding!(
+                "`{key}` holds a token, such as '{client}-eb24', never {right}",
+                "`{key}` 里是 token，例如 '{client}-eb24'，不会是 {right}",
+                "write `${{self}}` as its value in the command, or ask who was granted it: `{client}.acquire == 'OK'`",
+                "请在命令里把值写成 `${{self}}`，或者问谁拿到了它：`{client}.acquire == 'OK'`"
+            )
+        })
+    })
+}
+
 /// Words of commands that set an expiry, or after which it is not known.
 const EXPIRES: &str = "
     EX PX EXAT PXAT EXPIRE PEXPIRE EXPIREAT PEXPIREAT SETEX PSETEX GETEX RESTORE COPY RENAME RENAMENX EVAL EVALSHA FCALL
