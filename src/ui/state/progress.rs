@@ -176,7 +176,7 @@ mod tests {
         });
         let (store, trouble) = Store::at(path);
         assert_eq!(trouble, None);
-        assert_eq!(store.get().lessons.values().map(|variants| variants.len()).sum::<usize>(), 64);
+        assert_eq!(store.get().lessons.values().map(std::collections::BTreeMap::len).sum::<usize>(), 64);
     }
 
     #[test]
