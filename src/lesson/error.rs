@@ -137,8 +137,11 @@ impl Mistake {
             return Ok(());
         };
         let mistake = Self::unknown(path, what, name, known.clone().map(String::as_str));
-        if let Some(meant) = meant_by(name) {
-            return Err(mistake.help(both!("write `{meant}`", "请写 `{meant}`")));
+        let write = |meant: String| both!("write `{meant}`", "请写 `{meant}`");
+        if let Some(meant) =
+            meant_by(name).filter(|_| matches!(name.as_str(), "len" | "size" | "str" | "int"))
+        {
+            return Err(mistake.help(write(meant)));
         }
         match nearest(name, known.map(String::as_str), ALIKE) {
             Some(near) if near.contains('-') => {
@@ -149,6 +152,9 @@ impl Mistake {
             }
             Some(_) => return Err(mistake),
             None => {}
+        }
+        if let Some(meant) = meant_by(name) {
+            return Err(mistake.help(write(meant)));
         }
         let quotes = both!("a text stands in quotes: '{name}'", "文字要写在引号里：'{name}'");
         let help: Vec<Text> = mistake.help.clone().into_iter().chain([quotes]).collect();
