@@ -1,7 +1,7 @@
 //! Mistakes of authors who wrote lessons from the documentation: what they misunderstood, what slipped, and what YAML made
 //! of it.
 
-use lockstep::{lesson::from_text, text::Lang::En};
+use lockstep::{lesson::library::from_text, text::Lang::En};
 
 use crate::mistakes::{Change, assert_accepted, assert_refused};
 

@@ -152,7 +152,6 @@ impl State {
                 None if what.starts_with(" FROM ") && !self.begun.contains(&actor) => {}
                 None => drop(self.held.insert(what, actor)),
             },
-            Effect::Acquires(..) => {}
             Effect::Releases(what) => drop(self.held.remove(&what)),
             Effect::BeginsTransaction => self.begun.push(actor),
             Effect::EndsTransaction => {
@@ -166,7 +165,7 @@ impl State {
                 }
             }
             Effect::Watches if self.last == Some(actor) => return Some(Waits::ForAnybody),
-            Effect::Watches => {}
+            Effect::Acquires(..) | Effect::Watches => {}
             Effect::Sends(words) => self.sent.extend(words),
         }
         self.last = Some(actor);

@@ -96,6 +96,25 @@ fn check_each(words: &[String], place: &Path) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// What is wrong with the first operand that should be a whole number and is none.
+fn no_number(operands: &[String], forms: &[&str]) -> Option<Text> {
+    let numbers =
+        operands.iter().zip(forms.iter().map(|form| form.trim_matches(['[', ']']))).filter(|(word, form)| {
+            ["VERSION", "TTL", "SECONDS", "LEASE", "REVISION"].contains(form) && !word.contains("${")
+        });
+    let (word, form) = numbers.into_iter().find(|(word, _)| word.parse::<i64>().is_err())?;
+    Some(match parse_millis(word) {
+        Ok(millis) if form == "TTL" || form == "SECONDS" => {
+            let number = if form == "SECONDS" { (millis + 999) / 1000 } else { millis };
+            both!(
+                "{form} is a whole number, and `{word}` is none: write `{number}`",
+                "{form} 是整数，`{word}` 不是：请写 `{number}`"
+            )
+        }
+        _ => both!("{form} is a whole number, and `{word}` is none", "{form} 是整数，`{word}` 不是"),
+    })
+}
+
 impl PlannedCall {
     pub(crate) fn all_operands(&self) -> impl Iterator<Item = &Template> {
         self.operands.iter()
@@ -194,22 +213,8 @@ impl PlannedCall {
                 "路径 `{path}` 有一段没有名字：末尾不能有 `/`，也不能有两个连续的 `/`"
             ));
         }
-        let numbers = operands.iter().zip(&form.operands).filter(|(_, form)| {
-            ["VERSION", "TTL", "SECONDS", "LEASE", "REVISION"].contains(&form.trim_matches(['[', ']']))
-        });
-        let mut numbers = numbers.filter(|(word, _)| !word.contains("${"));
-        if let Some((word, form)) = numbers.find(|(word, _)| word.parse::<i64>().is_err()) {
-            let form = form.trim_matches(['[', ']']);
-            return wrong(match parse_millis(word) {
-                Ok(millis) if form != "VERSION" && form != "REVISION" && form != "LEASE" => {
-                    let number = if form == "SECONDS" { (millis + 999) / 1000 } else { millis };
-                    both!(
-                        "{form} is a whole number, and `{word}` is none: write `{number}`",
-                        "{form} 是整数，`{word}` 不是：请写 `{number}`"
-                    )
-                }
-                _ => both!("{form} is a whole number, and `{word}` is none", "{form} 是整数，`{word}` 不是"),
-            });
+        if let Some(what) = no_number(&operands, &form.operands) {
+            return wrong(what);
         }
         let operands = operands.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
         Ok(Self { product, name: name.clone(), flags, operands, form, releases })

@@ -206,7 +206,7 @@ impl Draft<'_> {
             }
         }
         let names = expr.names();
-        let is_nothing = |name: &String| known.get(name).is_some_and(|value| value.is_none());
+        let is_nothing = |name: &String| known.get(name).is_some_and(minijinja::Value::is_none);
         if expr.source().contains(['\'', '"']) && !names.iter().all(is_nothing) {
             return;
         }
