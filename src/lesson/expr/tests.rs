@@ -358,6 +358,8 @@ proptest! {
                     let kept = bounded.eval(names).map(|value| value.to_string());
                     prop_assert_eq!(kept, Ok(expected), "{}", &text);
                 }
+                // What a filter cannot do with a missing value is told apart here.
+                (Err(_), Err(error)) if error.kind() == minijinja::ErrorKind::UndefinedError => {}
                 (Err(expected), Err(error)) => prop_assert_eq!(expected.kind(), error.kind(), "{}", text),
                 // A huge repetition of an empty value is empty, but its bound assumes that it is large.
                 (Ok(_), Err(error)) => {
