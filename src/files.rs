@@ -220,6 +220,10 @@ fn unnamed(error: io::Error) -> io::Error {
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
+    // A device or a pipe would be replaced by a file.
+    if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a regular file"));
+    }
     // Temporary files are accessible to the user alone, and stay so.
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;

@@ -37,7 +37,7 @@ pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
         }
     }
     for broken in &library.broken {
-        print::complain(&broken.to_string());
+        print::complain(&broken.in_lang(lang));
     }
     Ok(if library.broken.is_empty() { OK } else { USAGE })
 }

@@ -1,4 +1,4 @@
-//! The user's configuration file: settings and key bindings. It must not know the screens.
+//! The user's configuration file: settings and key bindings.
 //!
 //! **Architecture Invariant:** nothing in the file stops the program. Mistakes are reported with their positions, and
 //! the defaults are used instead.

@@ -1,6 +1,5 @@
 //! The lab: real servers on a clock that can be stopped, links to them that can be cut, and processes that can be
-//! frozen and killed. It must not know lessons' programs, the log or the screen: it carries out orders and reports
-//! states.
+//! frozen and killed. It must not know lessons' programs or the screen: it carries out orders and reports states.
 //!
 //! **Architecture Invariants** of this module:
 //! - Lockstep's servers live in a private temporary directory and listen on loopback or a Unix socket only.

@@ -455,7 +455,7 @@ impl KeyHistory {
     pub(crate) fn owner(&self, key: &str, text: Option<&str>) -> Option<(ActorId, usize)> {
         let known = self.settings.get(key).map_or(&[][..], Vec::as_slice);
         let meant = known.iter().rev().find(|set| text.is_some() && set.value.as_deref() == text);
-        let setter = meant.map(|set| (set.effect.actor, set.effect.sent));
+        let setter = meant.map(|set| (set.effect.actor, set.effect.command_sent));
         setter.or_else(|| self.author(key, text?)).or_else(|| self.setter_of(key))
     }
 

@@ -117,7 +117,6 @@ fn a_mistake_in_a_long_line_is_told_by_its_word() {
     };
     for (from, to, at) in [
         ("${lease|duration}.", "${leas|duration}.", "leas|duration}."),
-        ("  A: { runs: worker }", "  A: { runs: worker, with: { leas: 2s } }", "leas: 2s"),
         ("worker.release: {", "worker.relase: {", "worker.relase: {"),
         ("  - move: A.read\n", "", "A.sell"),
         ("DEL lock", "DEL lck", "lck }"),

@@ -55,7 +55,7 @@ const MISTAKES: &[(&str, &[Change])] = &[
         ("while: ahead is not none", "while: ahead != ''", "while: ahead", "is never empty", "不会是空文字"),
         ("let: { ahead: again|before(mine) }", "let: { ahead: list|before(mine) }", "        - let: { ahead: list", "nothing in this repetition changes `list`, `mine`", "循环里没有什么会改变 `list`, `mine`"),
         ("zk: \"delete ${enter}\" }", "zk: \"delete ${mine}\" }", "- leave:", "`mine` is a znode's name, and a path belongs here", "`mine` 是 znode 的名字，这里要写路径"),
-        ("  - zk: create /epoch 0\n", "  - zk: create -s /epoch 0\n", "create -s /epoch", "`/epoch` is never there", "不会有 `/epoch`"),
+        ("  - zk: create /epoch 0\n", "  - zk: create -s /epoch 0\n", "- epoch: { zk: get /epoch }", "`/epoch` is never there", "不会有 `/epoch`"),
         ("list|before(mine)", "list|before('mine')", "- let: { ahead: list|before('mine') }", "'mine' in quotes is no sequential znode", "加了引号的 'mine' 不是顺序节点的名字"),
         ("while: ahead is not none", "while: ahead is none", "- watch: { zk: \"exists -w /el/${ahead}\" }", "here, as the condition says", "按外层的条件，这里的"),
         ("children('/el') == []", "children('/el') is none", "- children('/el') is none", "is a list, and never", "是列表，不会是"),

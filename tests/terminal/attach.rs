@@ -62,8 +62,6 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     terminal.press("q");
     terminal.wait_for("q again throws it away");
     terminal.press("q");
-    terminal.wait_for("Your programs, one request at a time.");
-    terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
     terminal.assert_restored();
     for alone in ["teach", "compare"] {
@@ -115,8 +113,6 @@ fn with_a_file_to_record_in_each_run_that_is_left_is_kept_unasked() {
     terminal.press("2");
     terminal.wait_for("■ B holds");
     terminal.press("q");
-    terminal.wait_for("recorded in run.jsonl");
-    terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
     let value = place.run(&["eval", "run.jsonl", "value('lock')"]);
     assert_eq!(value.out.lines().next(), Some("'B'"), "{}", value.err);
@@ -133,8 +129,6 @@ fn where_nothing_was_chosen_nothing_is_asked() {
     terminal.press("r");
     terminal.wait_for("1 ● A  SET  SET lock A NX PX 3000");
     terminal.press("q");
-    terminal.wait_for("Your programs, one request at a time.");
-    terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
     terminal.assert_restored();
     place.assert_nothing_left();

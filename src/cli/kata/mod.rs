@@ -107,14 +107,17 @@ pub(crate) fn kata(global: &Global, args: &KataArgs) -> Result<u8, Failure> {
     }
 }
 
-/// The carried exercises, and those in the directory of `--lessons`.
+/// The carried exercises, and those in the directory of `--lessons`. A file there that cannot be read is reported.
 fn all(global: &Global) -> Result<Vec<Arc<Loaded>>, Failure> {
     let mut all = exercises()?;
     for path in global.lessons.iter().map(|dir| yaml_files(dir)).collect::<Result<Vec<_>, _>>()?.concat() {
-        let own = load_file(&path)?;
-        if own.lesson.kata.is_some() {
-            all.retain(|known| known.lesson.id != own.lesson.id);
-            all.push(own);
+        match load_file(&path) {
+            Ok(own) if own.lesson.kata.is_some() => {
+                all.retain(|known| known.lesson.id != own.lesson.id);
+                all.push(own);
+            }
+            Ok(_) => {}
+            Err(error) => print::complain(&error.in_lang(global.lang())),
         }
     }
     Ok(all)

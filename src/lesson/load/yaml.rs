@@ -208,7 +208,8 @@ pub(super) fn explain(
             both!("write `never: {{ overlap: {lock} }}`", "请写 `never: {{ overlap: {lock} }}`"),
         );
     }
-    if let Some(at) = (0..place.map_or(0, |(line, _)| line)).find_map(|n| open_quote(text, n)) {
+    let lines: Vec<&str> = text.lines().collect();
+    if let Some(at) = (0..place.map_or(0, |(line, _)| line)).find_map(|n| open_quote(&lines, n)) {
         let (what, help) = QUOTE;
         return (Some(at), what.text(&[]), help.text(&[]));
     }
@@ -267,8 +268,8 @@ fn after_quote(quote: char, inside: &str) -> Option<&str> {
 
 /// The place of a quote on a line that is not closed: the next such quote, on a later line, is the beginning of another
 /// text.
-fn open_quote(text: &str, n: usize) -> Option<(usize, usize)> {
-    let mut lines = text.lines().skip(n);
+fn open_quote(lines: &[&str], n: usize) -> Option<(usize, usize)> {
+    let mut lines = lines.iter().skip(n);
     let (column, quote, inside) = quoted(lines.next()?)?;
     if after_quote(quote, inside).is_some() {
         return None;

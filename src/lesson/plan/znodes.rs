@@ -57,16 +57,19 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             call.name() == "create" && call.has_flag("-s") && path.as_deref() == Some(&needed)
         });
         if let Some((.., created_at, _)) = numbered {
-            let label = created_at.segments().iter().rev().nth(1);
-            let label = if let Some(Segment::Key(label)) = label { label.as_str() } else { "create" };
             let message = both!(
                 "`{needed}` is never there: with `-s` ten digits follow the path that `create` names",
                 "不会有 `{needed}`：`create` 带 `-s` 时，路径后面会加上十位序号"
             );
-            return Err(Mistake::new(at, message).help(both!(
-                "the whole path is the reply: `${{{label}}}`; or write `create {needed}` without `-s`",
-                "完整的路径是它的回复：`${{{label}}}`；或者去掉 `-s`：`create {needed}`"
-            )));
+            let without = both!("write `create {needed}` without `-s`", "请去掉 `-s`：`create {needed}`");
+            // An operation of the setup has no name by which its reply could be used.
+            return Err(Mistake::new(at, message).help(match created_at.segments().iter().rev().nth(1) {
+                Some(Segment::Key(label)) if created_at.segments().len() > 2 => both!(
+                    "the whole path is the reply: `${{{label}}}`; or write `create {needed}` without `-s`",
+                    "完整的路径是它的回复：`${{{label}}}`；或者去掉 `-s`：`create {needed}`"
+                ),
+                _ => without,
+            }));
         }
         let message = both!("nobody creates the znode `{needed}`", "没有任何地方创建 znode `{needed}`");
         let known = created.iter().filter(|known| !known.contains(ANY)).map(String::as_str);

@@ -11,6 +11,9 @@ use super::stream;
 use crate::log::Reply;
 use crate::server::connection::{LONGEST_REPLY, TOO_LONG, too_long};
 
+/// The most bytes of messages that are read between two commands of a connection with subscriptions.
+const MOST_MESSAGES: usize = 16 << 20;
+
 /// Connects over a Unix socket or TCP. `heard` receives what the server sends unasked.
 pub(crate) async fn connect(
     address: &str,
@@ -21,7 +24,8 @@ pub(crate) async fn connect(
     // late, not be dropped.
     let mut config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
     let info = place(address, password)?;
-    let stream = stream::open(info.addr()).await?;
+    let most = if heard.is_some() { MOST_MESSAGES } else { LONGEST_REPLY };
+    let stream = stream::open(info.addr(), most).await?;
     let mut settings = info.redis_settings().clone();
     if let Some(heard) = heard {
         // Under RESP2 a connection with subscriptions accepts no other commands.

@@ -13,10 +13,11 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
-use crate::server::connection::{LONGEST_REPLY, TOO_LONG};
+use crate::server::connection::TOO_LONG;
 
-/// Connects to the path of a Unix socket, or to a host and port.
-pub(crate) async fn open(address: &ConnectionAddr) -> io::Result<Bounded> {
+/// Connects to the path of a Unix socket, or to a host and port. The stream breaks when more than `most` bytes come back
+/// for what was sent.
+pub(crate) async fn open(address: &ConnectionAddr, most: usize) -> io::Result<Bounded> {
     let inner: Box<dyn Stream> = match address {
         ConnectionAddr::Unix(path) => Box::new(UnixStream::connect(path).await?),
         ConnectionAddr::Tcp(host, port) => {
@@ -26,7 +27,7 @@ pub(crate) async fn open(address: &ConnectionAddr) -> io::Result<Bounded> {
         }
         _ => return Err(io::Error::from(io::ErrorKind::Unsupported)),
     };
-    Ok(Bounded { inner, read: 0 })
+    Ok(Bounded { inner, most, read: 0 })
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -36,6 +37,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 /// A stream that breaks when too much comes back for what was sent.
 pub(crate) struct Bounded {
     inner: Box<dyn Stream>,
+    most: usize,
     /// The number of bytes received since the last write.
     read: usize,
 }
@@ -49,7 +51,7 @@ impl AsyncRead for Bounded {
         let before = into.filled().len();
         let polled = Pin::new(&mut *self.inner).poll_read(context, into);
         self.read += into.filled().len() - before;
-        if self.read > LONGEST_REPLY {
+        if self.read > self.most {
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG)));
         }
         polled

@@ -1,7 +1,7 @@
 //! The screens. Each is drawn from its arguments and nothing else.
 //!
 //! **Architecture Invariant:** views are functions of `(&World, playhead, area)` with the log, the lesson's text and
-//! the language beside them. They change nothing and do no I/O, and nothing outside this module, the loop in
+//! the language beside them. They change nothing and do no I/O, and nothing outside this module, the themes, the loop in
 //! [`crate::ui::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know live runs or the lab.
 
 pub(crate) mod band;

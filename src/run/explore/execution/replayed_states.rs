@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// The functions of invariants that depend on how the moves of several clients are interleaved.
-const OF_SEVERAL: [&str; 7] =
+const OF_SEVERAL_CLIENTS: [&str; 7] =
     ["before", "deleted_by_another", "metric_by", "orphaned", "renewed_by_another", "role", "woken_by"];
 
 // The layout of a state. From `CLIENTS` on there is one number for each actor.
@@ -84,7 +84,7 @@ pub(super) fn can_be_counted(scenario: &Scenario) -> bool {
         NeverPlan::Overlap(_) => false,
         NeverPlan::That(never) => {
             let mentions = never.mentions();
-            OF_SEVERAL.iter().any(|name| mentions.names(name))
+            OF_SEVERAL_CLIENTS.iter().any(|name| mentions.names(name))
         }
     });
     // The internal state of an external program is not known.

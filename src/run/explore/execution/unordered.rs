@@ -27,7 +27,7 @@ use crate::{
 /// Commands that list what a key holds.
 const OF_A_KEY: [&str; 4] = ["SMEMBERS", "HGETALL", "HKEYS", "HVALS"];
 /// Commands that list names or members of several keys, of which nothing says in which order.
-const OF_SEVERAL: [&str; 4] = ["KEYS", "SUNION", "SINTER", "SDIFF"];
+const OF_SEVERAL_KEYS: [&str; 4] = ["KEYS", "SUNION", "SINTER", "SDIFF"];
 
 fn capitals(word: &str) -> Cow<'_, str> {
     if word.bytes().any(|byte| byte.is_ascii_lowercase()) {
@@ -41,7 +41,7 @@ fn capitals(word: &str) -> Cow<'_, str> {
 fn is_arbitrary(words: &[String], keyspaces: &[&Keyspace]) -> bool {
     let [name, rest @ ..] = words else { return false };
     let name = capitals(name);
-    if OF_SEVERAL.contains(&&*name) {
+    if OF_SEVERAL_KEYS.contains(&&*name) {
         return true;
     }
     let Some(key) = rest.first().filter(|_| OF_A_KEY.contains(&&*name)) else { return false };
@@ -77,7 +77,7 @@ pub(crate) fn may_list(wire: &Wire, pending: &Pending) -> bool {
         Some(source) => listed_in(source, |_| true),
         None => words.first().is_some_and(|name| {
             let name = capitals(name);
-            OF_A_KEY.contains(&&*name) || OF_SEVERAL.contains(&&*name)
+            OF_A_KEY.contains(&&*name) || OF_SEVERAL_KEYS.contains(&&*name)
         }),
     };
     let (words, source) = parts(wire);
@@ -91,7 +91,7 @@ pub(crate) fn may_list(wire: &Wire, pending: &Pending) -> bool {
 fn listed_in(source: &str, matters: impl Fn(&str) -> bool) -> bool {
     script::quoted(source).iter().any(|text| {
         let name = text.as_str();
-        (OF_A_KEY.contains(&name) || OF_SEVERAL.contains(&name)) && matters(name)
+        (OF_A_KEY.contains(&name) || OF_SEVERAL_KEYS.contains(&name)) && matters(name)
     })
 }
 
@@ -142,7 +142,7 @@ fn sort_answer_of_script(source: &str, keyspaces: &[&Keyspace], value: &mut Valu
     if !(has_hash_table || has_several) || !listed_in(source, matters) {
         return Ok(false);
     }
-    let mut uses = script::uses_of_lists(source, &[OF_A_KEY, OF_SEVERAL].concat());
+    let mut uses = script::uses_of_lists(source, &[OF_A_KEY, OF_SEVERAL_KEYS].concat());
     uses.retain(|(name, _)| matters(name));
     if let Some((name, list_use)) = uses.iter().find(|(_, list_use)| *list_use != ListUse::Returned) {
         return Err(depends_on_order(name, *list_use));
