@@ -76,7 +76,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "that: A.release == 1",
             "that: before('C.release', 'release')",
             "that: A.release == 1",
-            &["unknown client or server `C`"],
+            &["unknown client `C`"],
         ),
         (
             "that: A.release == 1",
@@ -100,7 +100,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "expect: shown",
             "explore: { expect: none, faults: [\"crash:C\"] }\n    expect: shown",
             "expect: shown",
-            &["unknown client or server `C`"],
+            &["unknown client `C`"],
         ),
         (
             "expect: shown",
@@ -271,7 +271,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "- move: A.acquire\n  - move: B.acquire",
             "- move: C.acquire\n  - move: B.acquire",
             "- move: A.acquire",
-            &["unknown client or server `C`", "A, B"],
+            &["unknown client `C`", "A, B"],
         ),
         ("- move: A.release", "- move: A.relase", "- move: A.release", &["unknown move of A `relase`"]),
         ("- move: A.release", "- move: Arelease", "- move: A.release", &["CLIENT.LABEL"]),
