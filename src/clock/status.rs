@@ -91,8 +91,8 @@ mod tests {
         put(9, 78);
         put(10, REAL);
         let waits = status.read().expect("it can be read");
-        let told: Vec<_> = waits.iter().map(|published| (published.thread, published.wait)).collect();
-        assert_eq!(told, [(77, Wait::Until(5_000)), (78, Wait::Real)]);
+        let found: Vec<_> = waits.iter().map(|published| (published.thread, published.wait)).collect();
+        assert_eq!(found, [(77, Wait::Until(5_000)), (78, Wait::Real)]);
         // Another wait of the same thread, until the same moment.
         put(5, 1);
         let later = status.read().expect("it can be read");
