@@ -65,7 +65,7 @@ const THREADS: usize = 12;
 
 /// The memory that a lab needs in addition to its first threads, in MiB. The standard library aborts if a
 /// thread that has begun gets none.
-const FEWEST_MIB: u64 = 128;
+const FEWEST_MIB: u64 = 192;
 
 /// The address space that a thread needs: its stack of 2 MiB, and what the C library takes in addition.
 const THREAD_BYTES: u64 = 8 << 20;
