@@ -1,15 +1,13 @@
 //! What happened to a key between two observations of its server. Pure.
 
 use crate::{
-    clock::LessonTime,
     log::{Entry, KeyState, KeyValue},
     world::effect::Access,
 };
 
 /// The accesses that explain the difference between two observations of one key, in the order in which they must have
-/// happened. `before` is the time of the second: a key whose TTL had ended by then was not deleted by a client.
-pub(super) fn accesses(old: Option<Entry<'_>>, new: Option<Entry<'_>>, before: LessonTime) -> Vec<Access> {
-    let old = old.filter(|entry| !matches!(entry, Entry::Key(key) if key.is_expired(before)));
+/// happened. A key whose TTL has ended since the first must not be among them: nobody deleted it.
+pub(super) fn accesses(old: Option<Entry<'_>>, new: Option<Entry<'_>>) -> Vec<Access> {
     match (old, new) {
         (None, Some(_)) => vec![Access::Set],
         (Some(_), None) => vec![Access::Deleted],
@@ -50,5 +48,57 @@ fn is_part(new: &KeyValue, old: &KeyValue) -> bool {
         (KeyValue::SortedSet(new), KeyValue::SortedSet(old)) => all(new, old),
         (KeyValue::Stream(new), KeyValue::Stream(old)) => all(new, old),
         (new, old) => new == old,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::accesses;
+    use crate::{
+        clock::LessonTime,
+        log::{Entry, KeyState, KeyValue},
+        world::effect::Access::{Deleted, Expiry, Set},
+    };
+
+    fn key(value: KeyValue, ends: Option<i64>) -> KeyState {
+        KeyState { value, expires_at: ends.map(LessonTime::from_millis) }
+    }
+
+    fn text(text: &str) -> KeyValue {
+        KeyValue::String(text.to_owned())
+    }
+
+    fn hash(fields: &[(&str, &str)]) -> KeyValue {
+        let fields = fields.iter().map(|(field, value)| ((*field).to_owned(), (*value).to_owned()));
+        KeyValue::Hash(fields.collect::<BTreeMap<_, _>>())
+    }
+
+    #[test]
+    fn a_difference_says_what_was_done_to_a_key() {
+        let list = |items: &[&str]| KeyValue::List(items.iter().map(ToString::to_string).collect());
+        let cases = [
+            (None, Some(key(text("A"), None)), vec![Set]),
+            (Some(key(text("A"), None)), None, vec![Deleted]),
+            (Some(key(text("A"), Some(1))), Some(key(text("A"), Some(1))), vec![]),
+            (Some(key(text("A"), None)), Some(key(text("A"), Some(1))), vec![Expiry]),
+            // Who replaces a text with its expiry renews nothing.
+            (Some(key(text("A"), Some(1))), Some(key(text("B"), Some(2))), vec![Set]),
+            (
+                Some(key(hash(&[("A", "1")]), Some(1))),
+                Some(key(hash(&[("A", "2")]), Some(2))),
+                vec![Expiry, Set],
+            ),
+            // Who takes something out does not own the rest.
+            (Some(key(hash(&[("A", "1"), ("B", "1")]), None)), Some(key(hash(&[("A", "1")]), None)), vec![]),
+            (Some(key(list(&["a", "b"]), None)), Some(key(list(&["b"]), None)), vec![]),
+            (Some(key(list(&["a"]), None)), Some(key(list(&["a", "a"]), None)), vec![Set]),
+            (Some(key(list(&["a"]), None)), Some(key(text("a"), None)), vec![Set]),
+        ];
+        for (old, new, done) in cases {
+            let found = accesses(old.as_ref().map(Entry::Key), new.as_ref().map(Entry::Key));
+            assert_eq!(found, done, "{old:?} → {new:?}");
+        }
     }
 }

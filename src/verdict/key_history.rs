@@ -286,7 +286,7 @@ impl KeyHistory {
             let (old, new) = (known.observed.entries(), state.observed.entries());
             let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
             for name in names.into_iter().filter(|name| !known.proven.contains(*name)) {
-                let found = accesses(old.get(name).copied(), new.get(name).copied(), at);
+                let found = accesses(old.get(name).copied(), new.get(name).copied());
                 if found.is_empty() {
                     continue;
                 }
