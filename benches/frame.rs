@@ -15,7 +15,10 @@ use std::{cell::Cell, hint::black_box, io, rc::Rc, time::Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep::{
     text::Lang,
-    ui::chart::{Chart, sequence::Sequence},
+    ui::{
+        app::synchronized::Synchronized,
+        chart::{Chart, sequence::Sequence},
+    },
     world::World,
 };
 use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, buffer::Buffer};
@@ -103,7 +106,8 @@ fn flight(name: &str, script: &Script, unfolded: bool) {
         let mut buffer = Buffer::empty(stand.area);
         let options = TerminalOptions { viewport: Viewport::Fixed(stand.area) };
         let mut terminal =
-            Terminal::with_options(CrosstermBackend::new(written.clone()), options).expect("it is memory");
+            Terminal::with_options(Synchronized::new(CrosstermBackend::new(written.clone())), options)
+                .expect("it is memory");
         // The bytes of the first frame are not part of a step.
         let before = written.0.get();
         terminal.draw(|frame| stand.app.draw(frame.area(), frame.buffer_mut())).expect("it is memory");

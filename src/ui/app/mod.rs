@@ -6,12 +6,13 @@
 //! loop.
 
 pub(crate) mod browse;
+mod cell_output;
 pub mod classroom;
 pub mod follow;
 pub mod kata;
 pub(crate) mod mouse;
 pub(crate) mod palette;
-pub(crate) mod synchronized;
+pub mod synchronized;
 pub mod terminal;
 pub(crate) mod update;
 

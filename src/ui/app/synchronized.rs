@@ -14,6 +14,8 @@ use ratatui::{
     layout::{Position, Size},
 };
 
+use super::cell_output::write_cells;
+
 /// The maximum size of a screen. A terminal that reports a false size could otherwise exhaust memory: ratatui keeps two
 /// buffers, of up to 65535 by 65535 cells.
 const LARGEST: Size = Size { width: 1000, height: 500 };
@@ -55,7 +57,7 @@ impl<B: Backend<Error = io::Error> + Write> Backend for Synchronized<B> {
             queue!(self.inner, BeginSynchronizedUpdate)?;
             self.open = true;
         }
-        self.inner.draw(content)
+        write_cells(&mut self.inner, content)
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
