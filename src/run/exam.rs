@@ -19,7 +19,7 @@ use super::{
 use crate::{
     lab::LabOptions,
     lesson::{Expect, Failing, LabKind, Loaded, Params, Scenario},
-    log::{Choice, EventKind, Log},
+    log::{ActorId, Choice, EventKind, Log},
     text::Text,
     verdict::{breaches, why},
 };
@@ -210,6 +210,19 @@ fn clear(explored: Explored) -> Vec<OutcomeSeen> {
     outcomes
 }
 
+/// Whether the variant's story makes these choices' moves: in its order, up to the end of either, or to where the story
+/// leaves moves to the program.
+fn is_story(scenario: &Scenario, choices: &[Choice]) -> bool {
+    let named = scenario.story.iter().take_while(|line| line.act.moving().is_empty());
+    let story: Vec<ActorId> = named.flat_map(|line| line.act.moves()).map(|planned| planned.actor).collect();
+    let made = choices.iter().filter_map(|choice| match choice {
+        Choice::Move { actor } => Some(*actor),
+        _ => None,
+    });
+    let made: Vec<ActorId> = made.collect();
+    story.len().min(made.len()) >= SHORTEST && story.iter().zip(&made).all(|(told, made)| told == made)
+}
+
 /// Questions about orders of a variant, safe ones and others if it has both.
 async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, RunError> {
     // Not every variant can be explored; another one serves as well.
@@ -217,7 +230,9 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     // Fewer variants have orders that break something, so each contributes two of these, with different
     // outcomes.
     let pick = |violates: bool, most: usize| {
-        let fits = |seen: &&OutcomeSeen| seen.violates == violates && seen.first.len() >= SHORTEST;
+        let fits = |seen: &&OutcomeSeen| {
+            seen.violates == violates && seen.first.len() >= SHORTEST && !is_story(scenario, &seen.first)
+        };
         let mut seen: Vec<&OutcomeSeen> = outcomes.iter().filter(fits).collect();
         // Orders with faults come first in both kinds, so that a fault does not give the answer away.
         let is_plain =

@@ -26,11 +26,13 @@ pub struct Synchronized<B: Backend + Write> {
     inner: B,
     /// Whether the begin mark was sent and the end mark was not.
     open: bool,
+    /// Whether the cursor was hidden and not shown since: ratatui hides it with every picture.
+    is_cursor_hidden: bool,
 }
 
 impl<B: Backend<Error = io::Error> + Write> Synchronized<B> {
     pub const fn new(inner: B) -> Self {
-        Self { inner, open: false }
+        Self { inner, open: false, is_cursor_hidden: false }
     }
 
     /// Sends the end mark if a picture was begun, so that the terminal shows later output.
@@ -61,10 +63,14 @@ impl<B: Backend<Error = io::Error> + Write> Backend for Synchronized<B> {
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
-        self.inner.hide_cursor()
+        if !std::mem::replace(&mut self.is_cursor_hidden, true) {
+            self.inner.hide_cursor()?;
+        }
+        Ok(())
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
+        self.is_cursor_hidden = false;
         self.inner.show_cursor()
     }
 

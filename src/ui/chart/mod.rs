@@ -23,7 +23,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
+    log::{ActorId, Belief, Command, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
     world::Holding,
 };
 use alarms::proves_overlap;
@@ -326,14 +326,24 @@ impl Chart {
     }
 
     /// The column of the last request of the event's actor up to the event, or the event's own column if there is none.
+    /// Of a command that was sent to one server after another, which is a vote, the column of the first request.
     pub fn request_of(&self, log: &Log, event: usize) -> u32 {
         let actor = log.events().get(event).and_then(|event| event.kind.actor());
-        let marks = actor.and_then(|actor| self.lanes.get(actor.0 as usize)).map(|lane| &lane.marks);
-        let known = marks.and_then(|marks| {
-            let known = marks.partition_point(|mark| mark.event <= event);
-            known.checked_sub(1).map(|n| marks[n].x)
-        });
-        known.unwrap_or(u32::MAX).min(self.column(event))
+        let known = log.events().iter().enumerate().take(event + 1).rev();
+        let mut vote: Vec<(&Command, &str)> = Vec::new();
+        let mut first = None;
+        for (n, event) in known {
+            let EventKind::Sent { actor: sender, command, server, .. } = &event.kind else { continue };
+            if Some(*sender) != actor {
+                continue;
+            }
+            if vote.iter().any(|(other, asked)| *other != command || asked == server) {
+                break;
+            }
+            vote.push((command, server));
+            first = Some(self.column(n));
+        }
+        first.unwrap_or(u32::MAX).min(self.column(event))
     }
 
     /// The lane of the server on which a fault is marked.

@@ -98,6 +98,11 @@ fn every_text_can_be_read_on_its_ground() {
         for client in palette.clients {
             let found = contrast(client, palette.ground);
             assert!(found >= 3.0, "{palette:?} client {client}: {found:.2}");
+            let label = contrast(client, palette.on_client);
+            assert!(label >= 3.5, "{palette:?} label of client {client} on red: {label:.2}");
+            // In the other themes, what clients say is written with the ink of texts where the ground is red.
+            let name = contrast(client, palette.alarm);
+            assert!(palette != DARK || name >= 3.0, "{palette:?} client {client} on red: {name:.2}");
         }
     }
 }

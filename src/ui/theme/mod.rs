@@ -236,19 +236,24 @@ impl Theme {
         }
     }
 
-    /// Turns the ground of an area red. Text colours and selected cells stay.
+    /// Turns the ground of an area red. Text colours and selected cells stay where they can be read on it.
     pub fn alarm(self, area: Rect, buf: &mut Buffer) {
         if self.ink != Ink::Colour {
             return;
         }
         let ground = Color::Indexed(self.palette.alarm);
-        let (chrome, text) = (self.style(Role::Chrome).fg, self.style(Role::Text).fg.unwrap_or(Color::Reset));
+        let text = self.style(Role::Text).fg.unwrap_or(Color::Reset);
+        let chrome = self.style(Role::Chrome).fg.unwrap_or(Color::Reset);
+        let is_client = |ink| self.palette.clients.iter().any(|client| ink == Color::Indexed(*client));
+        let is_pale = |ink| ink == chrome || (self.palette != &palette::DARK && is_client(ink));
         for place in area.intersection(buf.area).positions() {
             let cell = &mut buf[place];
             if cell.bg == Color::Reset {
                 cell.bg = ground;
-                // Grey text has too little contrast on red.
-                if Some(cell.fg) == chrome && glyphs::is_word(cell.symbol()) {
+                if cell.modifier.contains(Modifier::REVERSED) {
+                    cell.bg = Color::Indexed(self.palette.on_client);
+                } else if is_pale(cell.fg) && glyphs::is_word(cell.symbol()) {
+                    // Grey, and in other themes than the dark one some clients' colours, have too little contrast on red.
                     cell.fg = text;
                 }
             }

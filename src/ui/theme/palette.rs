@@ -22,6 +22,8 @@ pub struct Palette {
     pub alarm: u8,
     /// The ground of the bars and the banner of these holders.
     pub overlap_span: u8,
+    /// The ink of text on a client's colour while the ground is that of `alarm`.
+    pub on_client: u8,
     /// The ground and the ink of the selected line.
     pub selected: (u8, u8),
     /// The clients' colours in the order of assignment; the first four differ most. The hues are the same in all
@@ -38,6 +40,7 @@ pub(crate) const DARK: Palette = Palette {
     warning: 179,
     danger: 203,
     alarm: 52,
+    on_client: 52,
     overlap_span: 124,
     selected: (24, 231),
     clients: [214, 75, 157, 228, 135, 50, 168, 136],
@@ -52,6 +55,7 @@ pub(crate) const LIGHT: Palette = Palette {
     warning: 94,
     danger: 124,
     alarm: 224,
+    on_client: 231,
     overlap_span: 124,
     selected: (24, 231),
     clients: [166, 27, 22, 101, 91, 31, 199, 95],
@@ -67,6 +71,7 @@ pub(crate) const CONTRAST: Palette = Palette {
     warning: 221,
     danger: 210,
     alarm: 88,
+    on_client: 16,
     overlap_span: 124,
     selected: (231, 16),
     clients: [214, 75, 157, 228, 135, 50, 168, 136],

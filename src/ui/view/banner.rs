@@ -197,9 +197,8 @@ fn write(scene: &Scene<'_>, words: &str, row: Rect, buf: &mut Buffer) {
 struct Large {
     lines: Vec<String>,
     wide: u16,
-    /// If it is only a figure, or an exclamation mark: the words before and after it. The banner's own words stand in a
-    /// row below.
-    beside: Option<[String; 2]>,
+    /// If it is only a figure, or an exclamation mark: the words before and after it, and a row below.
+    beside: Option<([String; 2], String)>,
 }
 
 impl Large {
@@ -223,7 +222,8 @@ impl Large {
 
     /// The columns of a line, with the words beside it.
     fn columns(&self, line: &str) -> u16 {
-        let beside = self.beside.iter().flatten().map(|words| text::width(words)).sum::<usize>();
+        let beside = self.beside.iter().flat_map(|(words, _)| words);
+        let beside = beside.map(|words| text::width(words)).sum::<usize>();
         columns(line, self.wide).saturating_add(u16::try_from(beside).unwrap_or(u16::MAX))
     }
 
@@ -244,22 +244,29 @@ fn large(scene: &Scene<'_>, area: Rect) -> Option<Large> {
     let loud = alarm_words(scene).or_else(|| Some(words::overlap_span(scene.lang, over()?.excess)))?;
     let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide, beside: None };
     let mut choice = Vec::new();
-    if let Some(Alarm::Broken(says, event)) = scene.alarm()
-        && woken((scene.log, scene.chart), event).is_none()
-    {
-        let says = sentence_of(says, scene.lang).to_uppercase();
+    let says = match scene.alarm() {
+        Some(Alarm::Broken(says, event)) if woken((scene.log, scene.chart), event).is_none() => {
+            Some(sentence_of(says, scene.lang))
+        }
+        _ => None,
+    };
+    if let Some(says) = says.as_ref().map(|says| says.to_uppercase()) {
         choice.extend([line(&says, 2), line(&says, 1)]);
         choice.extend(halves(&says).map(|lines| Large { lines, wide: 1, beside: None }));
     }
     choice.extend([line(&loud, 2), line(&loud, 1)]);
-    let figure = figure(scene, &loud);
-    let (sign, around) = match loud.split_once(&figure) {
-        Some(around) if !figure.is_empty() => (&*figure, around),
-        _ => ("!", ("", &*loud)),
+    let with_figure = |words: &str, below: String| {
+        let figure = figure(scene, words);
+        let (sign, around) = match words.split_once(&figure) {
+            Some(around) if !figure.is_empty() => (&*figure, around),
+            _ => ("!", ("", words)),
+        };
+        let is_between = |sign: char| matches!(sign, ' ' | ',');
+        let beside = [around.0, around.1].map(|words| format!(" {} ", words.trim_matches(is_between)));
+        [2, 1].map(|wide| Large { beside: Some((beside.clone(), below.clone())), ..line(sign, wide) })
     };
-    let is_between = |sign: char| matches!(sign, ' ' | ',');
-    let beside = [around.0, around.1].map(|words| format!(" {} ", words.trim_matches(is_between)));
-    choice.extend([2, 1].map(|wide| Large { beside: Some(beside.clone()), ..line(sign, wide) }));
+    choice.extend(says.into_iter().flat_map(|says| with_figure(&says, loud.clone())));
+    choice.extend(with_figure(&loud, line_of(scene, (area.width, 0)).unwrap_or_default()));
     choice.into_iter().find(|large| large.fits(area))
 }
 
@@ -312,7 +319,7 @@ pub fn draw_large(scene: &Scene<'_>, pane: Rect, buf: &mut Buffer) {
     for (n, line) in (0..).zip(&large.lines) {
         let mut left = area.x + (area.width - large.columns(line)) / 2;
         let top = area.y + n * high + large.wide - 1;
-        if let Some([before, after]) = &large.beside {
+        if let Some(([before, after], _)) = &large.beside {
             let mut beside = |words: &str, x: u16| {
                 buf.set_string(x, top + high / 2, words, scene.theme.alarming());
             };
@@ -322,8 +329,8 @@ pub fn draw_large(scene: &Scene<'_>, pane: Rect, buf: &mut Buffer) {
         }
         draw_letters(line, large.wide, (left, top), buf);
     }
-    if let Some(words) = line_of(scene, (area.width, 0)).filter(|_| large.beside.is_some()) {
-        write(scene, &words, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    if let Some((_, below)) = &large.beside {
+        write(scene, below, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
 }
 

@@ -62,8 +62,12 @@ impl InterviewView<'_> {
         let Some(question) = &exam.question else {
             return self.draw_box("", &lines, scroll, frame, buf);
         };
-        let title = question.scenario.fill(&question.scenario.variant().title);
-        let title = format!("{} · {}", question.scenario.loaded.lesson.title.get(lang), title.get(lang));
+        let mut title = question.scenario.loaded.lesson.title.get(lang).to_owned();
+        // Who has played the variant knows its verdict.
+        if exam.answer.is_some() {
+            let variant = question.scenario.fill(&question.scenario.variant().title);
+            title = format!("{title} · {}", variant.get(lang));
+        }
         let room = usize::from(frame.width.saturating_sub(6));
         let title = Span::styled(format!(" {} ", text::fit(&title, room)), self.style(Role::Chrome));
         self.fill(self.context.theme.pane(true).title(title), &lines, scroll, frame, buf);

@@ -87,7 +87,10 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     let chrome = scene.style(Role::Chrome);
     let mut spans = Vec::new();
     let (words, role) = doing(view);
-    spans.push(Span::styled(format!(" {words}  "), scene.style(role).remove_modifier(Modifier::BOLD)));
+    // On a small screen the sign at the left end says it.
+    let is_said = width < ROOMY && words == words::PAUSED.get(scene.lang);
+    let words = if is_said { " ".to_owned() } else { format!(" {words}  ") };
+    spans.push(Span::styled(words, scene.style(role).remove_modifier(Modifier::BOLD)));
     let steps = view.step_count();
     // Free play takes no steps of the story.
     if let Some(step) = step(view).filter(|step| *step <= steps && view.free.is_none() && !view.was_chosen())

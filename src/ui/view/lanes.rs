@@ -163,8 +163,8 @@ fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     u16::try_from(truths.len()).unwrap_or(u16::MAX).min(most)
 }
 
-/// The servers' rows for `room` rows of the screen. If not all fit, each server keeps the row of its first lock, and the
-/// servers to which something has happened, above all the last, are among those that fit.
+/// The servers' rows, first those that `room` rows of the screen show. If not all fit, each server keeps the row of its
+/// first lock, and the one that changed last, those that a fault hit and those to which something has happened fit first.
 fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     let mut rows = truth::rows(scene);
     while rows.len() > room.into()
@@ -173,14 +173,13 @@ fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
         rows.remove(second);
     }
     let room = usize::from(room);
-    if rows.len() > room {
-        rows.sort_by_key(|row| row.is_idle(scene.world.position));
-    }
-    let newest = (0..rows.len()).max_by_key(|n| rows[*n].changed_at(scene.world.position));
-    if let Some(newest) = newest.filter(|newest| room > 0 && *newest >= room) {
-        rows[room - 1..=newest].rotate_right(1);
-    }
-    rows
+    let position = scene.world.position;
+    let newest = (0..rows.len()).max_by_key(|n| rows[*n].changed_at(position));
+    let mut kept: Vec<usize> = (0..rows.len()).collect();
+    kept.sort_by_key(|n| (Some(*n) != newest, !rows[*n].was_hit(position), rows[*n].is_idle(position)));
+    let (kept, hidden) = kept.split_at_mut(room.min(rows.len()));
+    kept.sort_unstable();
+    kept.iter().chain(hidden.iter()).map(|n| rows[*n]).collect()
 }
 
 /// The number of lanes that do not fit.
@@ -358,7 +357,7 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
     });
     let sign = sign_columns(scene);
     let servers = truth::rows(scene);
-    let labels = servers.iter().map(|row| text::width(row.label()) + sign);
+    let labels = servers.iter().map(|row| text::width(row.labelled((most, truth)).label()) + sign);
     let locks = servers.iter().filter_map(|row| row.lock_below((most, truth))).map(text::width);
     rows.chain(labels).chain(locks).max().unwrap_or(0).clamp(NAMES.0, most)
 }

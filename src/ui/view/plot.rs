@@ -453,6 +453,8 @@ impl Plot {
         let edges = edges.into_iter().map(|(x, event)| (x, event, true));
         for (x, event, is_edge) in edges.chain(others.map(|(x, event)| (x, event, false))) {
             let known = event < self.position && x <= self.head;
+            // What was found at the end of a step may have begun earlier, where another event has the column.
+            let event = if is_edge { scene.chart.event_at(x, event + 1).unwrap_or(event) } else { event };
             let (Some(screen), Some(logged)) =
                 (self.screen(x), scene.log.events().get(event).filter(|_| known))
             else {

@@ -46,6 +46,8 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, rows: Rect, buf: &mut Buffer) {
     let style = scene.style(Role::Text);
     for (n, (y, line)) in (place.y..).zip(&lines).enumerate() {
         let style = if n < headline { style.add_modifier(Modifier::BOLD) } else { style };
+        // Commands of a lane may stand left of it in the same row.
+        cells::put(buf, (place.x - 1, y), glyphs::PLAYHEAD, scene.style(Role::Danger));
         plot.write((place.x, y), line, room.right(), style, buf);
     }
 }

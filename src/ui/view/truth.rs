@@ -28,8 +28,19 @@ pub struct Row<'a> {
     first: bool,
     /// Whether the server has more rows.
     several: bool,
-    /// Whether the lock's name is at the left of the row, and need not be written in it.
-    named: bool,
+    /// Whether the lab has no other server.
+    alone: bool,
+    /// Where the lock's name is, if it need not be written in the row.
+    named: Option<Naming>,
+}
+
+/// Where the name of a row's lock or key is, outside of the row itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// It is the label, instead of the server's name in the first row of the only server.
+    Label,
+    /// Below the server's name, or nowhere because all servers have the same lock.
+    Elsewhere,
 }
 
 pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
@@ -45,7 +56,8 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
         // Locks come first; values follow if there is room.
         let of = |about| known.iter().filter(move |(_, of)| *of == about);
         let locks = of(About::Lock).count();
-        let most = if scene.chart.truths.len() == 1 { locks.clamp(ROWS, LOCKS_OF_ONE) } else { ROWS };
+        let alone = scene.chart.truths.len() == 1;
+        let most = if alone { locks.clamp(ROWS, LOCKS_OF_ONE) } else { ROWS };
         let before = rows.len();
         let shown = of(About::Lock).chain(of(About::Value)).take(most).enumerate();
         let several = known.len().min(most) > 1;
@@ -54,10 +66,11 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
             lock: Some(lock.as_str()),
             first: n == 0,
             several,
-            named: false,
+            alone,
+            named: None,
         }));
         if rows.len() == before {
-            rows.push(Row { truth, lock: None, first: true, several: false, named: false });
+            rows.push(Row { truth, lock: None, first: true, several: false, alone, named: None });
         }
     }
     rows
@@ -67,13 +80,13 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
 pub fn name_all_or_none(rows: &mut [Row<'_>], scene: &Scene<'_>, plot: &Plot) {
     let of_lock = |row: &Row<'_>| {
         let held = row.truth.spans.iter().find(|span| row.lock == Some(span.lock.as_str()));
-        !row.named && !row.several && held.is_some_and(|span| span.about == About::Lock)
+        row.named.is_none() && !row.several && held.is_some_and(|span| span.about == About::Lock)
     };
     let lacks_room = |row: &Row<'_>| row.name_columns(scene, plot).is_none();
     let alike: Vec<&mut Row<'_>> = rows.iter_mut().filter(|row| of_lock(row)).collect();
     if alike.iter().any(|row| lacks_room(row)) && alike.iter().any(|row| !lacks_room(row)) {
         for row in alike {
-            row.named = true;
+            row.named = Some(Naming::Elsewhere);
         }
     }
 }
@@ -87,9 +100,10 @@ impl<'a> Row<'a> {
         &self.truth.server
     }
 
-    /// The label at the left: the server's name in its first row, the lock's name in the others.
+    /// The label at the left: the lock's name, or in a server's first row the server's.
     pub fn label(&self) -> &'a str {
-        self.lock.filter(|_| !self.first).unwrap_or(&self.truth.server)
+        let is_lock = !self.first || self.named == Some(Naming::Label);
+        self.lock.filter(|_| is_lock).unwrap_or(&self.truth.server)
     }
 
     /// The lock of a server's first row, if it fits below the server's name.
@@ -99,10 +113,12 @@ impl<'a> Row<'a> {
 
     /// The row, with `named` set for a label of that many columns and rows.
     pub fn labelled(self, (columns, height): (usize, u16)) -> Self {
-        let named = if self.first {
-            self.lock_below((columns, height)).is_some()
-        } else {
-            text::width(self.label()) <= columns
+        let fits = self.lock.is_some_and(|lock| text::width(lock) <= columns);
+        let named = match (self.first, height) {
+            _ if !fits => None,
+            (true, 1) => self.alone.then_some(Naming::Label),
+            (true, _) => Some(Naming::Elsewhere),
+            (false, _) => Some(Naming::Label),
         };
         Self { named, ..self }
     }
@@ -121,6 +137,11 @@ impl<'a> Row<'a> {
             changes.first().map(|(_, event, _)| *event),
         ];
         first.iter().flatten().all(|event| *event >= position)
+    }
+
+    /// Whether a fault was injected into the server before `position`.
+    pub fn was_hit(&self, position: usize) -> bool {
+        self.truth.faults.first().is_some_and(|(_, event)| *event < position)
     }
 
     /// The newest event before `position` that changed what the row shows.
@@ -250,7 +271,7 @@ impl<'a> Row<'a> {
     /// The columns for the lock's name if it is not at the left of the row: before the lock is first held and the first
     /// mark, if there is room.
     fn name_columns(&self, scene: &Scene<'_>, plot: &Plot) -> Option<(u16, u16)> {
-        let lock = self.lock.filter(|_| !self.named)?;
+        let lock = self.lock.filter(|_| self.named.is_none())?;
         let mut spans = self.spans(plot).iter().filter(|span| span.lock == lock).peekable();
         if spans.peek()?.about != About::Lock {
             return None;
@@ -305,7 +326,8 @@ impl<'a> Row<'a> {
         };
         let mut values = visible.iter().filter(|span| span.about == About::Value);
         let is_lock = |span: &&Span| span.about == About::Lock;
-        let name = self.named || name.is_some() || !(values.any(has_room) || visible.iter().any(is_lock));
+        let name =
+            self.named.is_some() || name.is_some() || !(values.any(has_room) || visible.iter().any(is_lock));
         let mut printed = PrintedKey { name, ..PrintedKey::default() };
         for span in visible {
             match span.about {

@@ -135,6 +135,11 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
     if !is_visible && spoken < scene.chart.step_begun(scene.world.position) {
         return Rest::default();
     }
+    // Below a newer fault or notification it would read as what came of that.
+    let since = scene.chart.wire[..rows(scene)].iter().rev().take_while(|row| row.event > spoken);
+    if since.into_iter().any(|row| !matches!(scene.event(row.event), Some(EventKind::Said { .. }))) {
+        return Rest::default();
+    }
     let columns = Columns::of(scene, &scene.chart.wire[visible], area.width);
     let line = line(scene, row, columns, area.width.into());
     let is_cut = line.spans.iter().any(|span| span.content.ends_with('…'));

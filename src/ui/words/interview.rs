@@ -60,7 +60,7 @@ pub const EXAM_LOOKS: Words = Words::new(
     "Looking for an order of moves that no lesson shows, and carrying it out on real servers …",
     "正在寻找课程里没有出现过的执行顺序，并在真实服务器上执行一遍……",
 );
-pub const EXAM_NEVER: Words = Words::new("Must never be: {}", "绝不能发生：{}");
+pub const EXAM_NEVER: Words = Words::new("Must never happen: {}", "绝不能发生：{}");
 pub const EXAM_OPENING: Words = Words::new("At first: {}", "开始时：{}");
 pub const EXAM_SAFE: Words = Words::new(
     "Is this order safe?  {} it is safe · {} it is not",
