@@ -224,7 +224,7 @@ impl<R: Runs> App<R> {
             runs,
             lang: options.theme.readable(options.lang),
             theme: options.theme,
-            speed: options.speed.clamp(SPEEDS[0], SPEEDS[SPEEDS.len() - 1]),
+            speed: options.speed,
             keys: options.keys.clone(),
             mode: Mode::Browsing,
             overlay: Overlay::Nothing,

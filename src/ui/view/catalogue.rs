@@ -180,8 +180,9 @@ impl<'a> CatalogueView<'a> {
             let finished =
                 |variant: &CatalogueVariant| self.progress.is_finished(&entry.lesson.id, &variant.name);
             let variants = (entry.variants.as_slice(), &finished as &dyn Fn(&CatalogueVariant) -> bool);
-            lines.extend(table::lines(table, variants, self.variant(), columns, self.context));
-            end = lines.len();
+            let (rows, chosen) = table::lines(table, variants, self.variant(), columns, self.context);
+            end = if self.variant().is_some() { lines.len() + chosen } else { 0 };
+            lines.extend(rows);
             let measure = words::MEASURE_HERE.with(lang, &[&self.context.keys.label("measure")]);
             lines.extend(plain(&measure, Role::Accent));
         }

@@ -1,7 +1,7 @@
 //! The timelines: a lane per actor, a band per crowd, a lane per server below them, with time to the right. This module
 //! assigns rows and must not know how a lane is drawn.
 
-use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, reason, truth};
+use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, reason, scene::Alarm, truth};
 use crate::{log::Observed, ui::chart::Band, world::ServerWorld};
 
 /// The minimum width of names, and the maximum on a small screen.
@@ -258,11 +258,15 @@ fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(R
         return rows;
     }
     let clashing = scene.clashing();
-    let is_shown = |actor: &ActorId| rows.iter().any(|(row, _)| *row == Row::Actor(*actor));
-    if clashing.iter().all(is_shown) {
+    // A crowd that was woken is no holder, and is what it is about.
+    let woken = matches!(scene.alarm(), Some(Alarm::Broken(..)));
+    let holds = |row: &Row| match row {
+        Row::Actor(actor) => clashing.contains(actor),
+        Row::Band(_) => woken,
+    };
+    if division.rows.iter().filter(|row| holds(row)).all(|row| rows.iter().any(|(shown, _)| shown == row)) {
         return rows;
     }
-    let holds = |row: &Row| matches!(row, Row::Actor(actor) if clashing.contains(actor));
     let (holders, others): (Vec<usize>, Vec<usize>) =
         (0..division.rows.len()).partition(|n| holds(&division.rows[*n]));
     let mut left = division.lanes.height;

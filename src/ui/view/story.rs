@@ -128,7 +128,7 @@ impl LessonView<'_> {
             // Before a variant is played, outcomes would spoil it.
             let unknown = |_: &CatalogueVariant| false;
             let cells = (&variants[..], &unknown as &dyn Fn(&CatalogueVariant) -> bool);
-            lines.extend(table::lines(grid, cells, Some(self.variant), width.into(), scene.context()));
+            lines.extend(table::lines(grid, cells, Some(self.variant), width.into(), scene.context()).0);
         } else {
             for (n, variant) in variants.iter().enumerate() {
                 let (tick, role) =

@@ -17,15 +17,15 @@ const GAP: usize = 2;
 /// Whether the learner has finished a variant.
 type Finished<'a> = &'a dyn Fn(&CatalogueVariant) -> bool;
 
-/// Headings, rows, the title of the selected cell, and a legend. The cell of an unfinished variant shows only that it
-/// exists.
+/// Headings, rows, the title of the selected cell, and a legend; and the number of lines before the legend. The cell of
+/// an unfinished variant shows only that it exists.
 pub(crate) fn lines(
     grid: &Grid,
     (variants, finished): (&[CatalogueVariant], Finished<'_>),
     chosen: Option<usize>,
     columns: usize,
     context: Context<'_>,
-) -> Vec<Line<'static>> {
+) -> (Vec<Line<'static>>, usize) {
     let Context { theme, lang, .. } = context;
     let heads: Vec<&str> = grid.columns.iter().map(|column| column.get(lang)).collect();
     let cells = |gap: usize| -> Vec<usize> {
@@ -36,15 +36,19 @@ pub(crate) fn lines(
     if names + wide.iter().sum::<usize>() > columns {
         wide = cells(1);
     }
-    // The row titles get what the cells leave, if that is less than they need.
-    let name = names.min(columns.saturating_sub(wide.iter().sum()));
+    // Titles for which the cells leave no room stand above them.
+    let name = if names > columns.saturating_sub(wide.iter().sum()) { 0 } else { names };
     let mut head = vec![Span::raw(" ".repeat(name))];
     head.extend(heads.iter().zip(&wide).map(|(head, wide)| Span::raw(right_aligned(head, *wide))));
     let mut lines = vec![Line::from(head).style(theme.style(Role::Chrome))];
     for (title, cells) in &grid.rows {
-        let mut titles = paragraph::plain(title.get(lang), name, Style::default()).into_iter();
-        let first = titles.next().map_or_else(String::new, |line| line.to_string());
-        let mut row = vec![Span::raw(text::pad(&first, name))];
+        let title = title.get(lang);
+        let mut row = Vec::new();
+        if name == 0 {
+            lines.extend(paragraph::plain(title, columns, Style::default()));
+        } else {
+            row.push(Span::raw(text::pad(title, name)));
+        }
         row.extend(cells.iter().zip(&wide).map(|(cell, wide)| {
             let Some(n) = *cell else {
                 return Span::styled(right_aligned("—", *wide), theme.style(Role::Chrome));
@@ -62,15 +66,15 @@ pub(crate) fn lines(
             Span::styled(right_aligned(words.trim_end(), *wide), theme.style(role))
         }));
         lines.push(Line::from(row));
-        lines.extend(titles);
     }
     let title = chosen.and_then(|n| variants.get(n)).map(|variant| variant.title.get(lang));
     lines.push(Line::default());
     lines.extend(
         title.into_iter().flat_map(|title| paragraph::plain(title, columns, theme.style(Role::Accent))),
     );
+    let before_legend = lines.len();
     lines.extend(paragraph::plain(grid.legend.get(lang), columns, theme.style(Role::Chrome)));
-    lines
+    (lines, before_legend)
 }
 
 /// Aligns text at the right edge of a column.
@@ -111,7 +115,7 @@ mod tests {
         let keys = KeyMap::default();
         let context = |lang| Context { theme: Theme::default(), lang, keys: &keys };
         let all = |_: &CatalogueVariant| true;
-        let seen = lines(&grid, (&variants, &all), Some(1), 40, context(Lang::En));
+        let (seen, _) = lines(&grid, (&variants, &all), Some(1), 40, context(Lang::En));
         let words: Vec<String> = seen.iter().map(ToString::to_string).collect();
         let expected = [
             "            crash  failover",
@@ -129,13 +133,13 @@ mod tests {
         let lit = Theme::default().style(Role::Selected);
         assert!(seen[2].spans[1].style == lit && seen[1].spans[1].style != lit);
         for lang in [Lang::En, Lang::Zh] {
-            let rows = lines(&grid, (&variants, &all), None, 30, context(lang));
+            let (rows, _) = lines(&grid, (&variants, &all), None, 30, context(lang));
             let widths: Vec<usize> = rows[..3].iter().map(Line::width).collect();
             assert!(widths.iter().all(|width| *width == widths[0] && *width <= 30), "{widths:?}");
         }
         // Only a finished variant shows its outcome.
         let one = |variant: &CatalogueVariant| variant.name == "b-crash";
-        let seen = lines(&grid, (&variants, &one), None, 40, context(Lang::En));
+        let (seen, _) = lines(&grid, (&variants, &one), None, 40, context(Lang::En));
         let (first, second) = (seen[1].to_string(), seen[2].to_string());
         assert!(first.contains('·') && !first.contains('✓') && !first.contains("6s"), "{first}");
         assert!(second.contains('✗'), "{second}");

@@ -49,8 +49,8 @@ impl<R: Runs> App<R> {
 /// The next speed up or down from `speed`, which need not be one of [`SPEEDS`].
 pub(super) fn next_speed(speed: f64, faster: bool) -> f64 {
     if faster {
-        SPEEDS.into_iter().find(|known| *known > speed).unwrap_or(SPEEDS[SPEEDS.len() - 1])
+        SPEEDS.into_iter().find(|known| *known > speed).unwrap_or(speed)
     } else {
-        SPEEDS.into_iter().rev().find(|known| *known < speed).unwrap_or(SPEEDS[0])
+        SPEEDS.into_iter().rev().find(|known| *known < speed).unwrap_or(speed)
     }
 }
