@@ -306,13 +306,17 @@ impl LessonClock {
 
     /// Changes the line of a controlled clock, leaves the wall clock alone, and returns the time of the change. The old
     /// line stays if writing fails.
-    fn change(
-        &self,
-        state: &mut State,
-        next: impl FnOnce(Line, i64) -> Line,
-    ) -> Result<LessonTime, ClockError> {
+    fn change(&self, state: &mut State, next: impl Fn(Line, i64) -> Line) -> Result<LessonTime, ClockError> {
         let old = state.line;
         let Some(page) = &mut state.page else { return Ok(self.lesson_time(old.at(real_now()))) };
+        // Processes look at the page often after a change, and seldom while lesson time stands still: so what changes
+        // nothing is no change.
+        if old.rate <= 0 {
+            let line = next(old, real_now());
+            if line.rate <= 0 && line.at(line.anchor) == old.at(line.anchor) {
+                return Ok(self.lesson_time(line.at(line.anchor)));
+            }
+        }
         let line = page
             .change_line(|| next(old, real_now()))
             .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;
