@@ -4,7 +4,8 @@
 //! a delay only after processes have begun or ended: see [`SETTLED_AFTER`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -73,7 +74,7 @@ impl Threads {
         let Ok(waits) = self.status.read() else { return Rest::No };
         // On a busy machine the kernel delivers loopback packets a moment later: until then they are in no
         // socket.
-        let packets = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
+        let packets = read_at_once("/proc/net/softnet_stat").unwrap_or_default();
         if has_packets(&packets) || !quiet() {
             return Rest::No;
         }
@@ -148,7 +149,7 @@ impl Threads {
             let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return None };
             for thread in threads.flatten() {
                 let thread: u32 = thread.file_name().to_str()?.parse().ok()?;
-                let status = fs::read_to_string(format!("/proc/{process}/task/{thread}/status")).ok()?;
+                let status = read_at_once(&format!("/proc/{process}/task/{thread}/status")).ok()?;
                 match read_status(&status)? {
                     ('S', switched) => {
                         lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
@@ -189,6 +190,14 @@ impl Threads {
     }
 }
 
+/// Reads a file of `/proc` with as few system calls as possible: these files say that they are empty, and would be read in
+/// small pieces, of which a JVM's threads have hundreds.
+fn read_at_once(path: &str) -> io::Result<String> {
+    let mut text = String::with_capacity(4096);
+    File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 fn maps(process: u32, page: &Path) -> bool {
     let page = page.canonicalize().unwrap_or_else(|_| page.to_owned());
     let page = page.as_os_str().as_encoded_bytes();
@@ -198,7 +207,7 @@ fn maps(process: u32, page: &Path) -> bool {
 
 /// The id that was assigned last, to a process or a thread: the last field of `/proc/loadavg`.
 fn newest_process() -> Option<String> {
-    let load = fs::read_to_string("/proc/loadavg").ok()?;
+    let load = read_at_once("/proc/loadavg").ok()?;
     Some(load.split_whitespace().nth(4)?.to_owned())
 }
 
@@ -253,7 +262,7 @@ const HOUSEKEEPING: [&str; 16] = [
 
 /// Whether the waits of a thread are none of its program's.
 fn is_housekeeping(thread: u32) -> bool {
-    fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|name| is_housekeeping_name(&name))
+    read_at_once(&format!("/proc/{thread}/comm")).is_ok_and(|name| is_housekeeping_name(&name))
 }
 
 fn is_housekeeping_name(name: &str) -> bool {

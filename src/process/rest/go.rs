@@ -12,6 +12,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use self::go_note::has_note_of_go;
+use super::read_at_once;
 use crate::clock::status::Wait;
 
 #[path = "../../../preload/go_note.rs"]
@@ -52,7 +53,7 @@ impl Timers {
     /// Whether a thread means nothing by running, as it does so again and again.
     pub(super) fn is_ticker(&self, process: u32, thread: u32) -> bool {
         self.processes.get(&process).is_some_and(|(_, go)| *go)
-            && fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"))
+            && read_at_once(&format!("/proc/{process}/task/{thread}/syscall"))
                 .is_ok_and(|call| is_ticker(&call))
     }
 
@@ -122,7 +123,7 @@ fn is_ticker(call: &str) -> bool {
 fn timed_poll(process: u32) -> Option<(u32, i64)> {
     fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten().find_map(|thread| {
         let thread: u32 = thread.file_name().to_str()?.parse().ok()?;
-        let call = fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall")).ok()?;
+        let call = read_at_once(&format!("/proc/{process}/task/{thread}/syscall")).ok()?;
         Some((thread, poll(&call)?))
     })
 }
