@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 mod go;
 
@@ -66,6 +66,7 @@ impl Threads {
     /// Examines the threads. `now` is the lesson-monotonic time. `quiet` returns whether nothing is in
     /// transit to or from the group; it is called while all threads sleep.
     pub(crate) fn look(&mut self, now: i64, quiet: impl FnOnce() -> bool) -> Rest {
+        self.wake_due(now);
         let Some(before) = self.run_counts_if_asleep() else { return Rest::No };
         if self.changed.is_some_and(|changed| changed.elapsed() < SETTLED_AFTER) {
             return Rest::No;
@@ -101,6 +102,25 @@ impl Threads {
         Rest::Until(first)
     }
 
+    /// Wakes the threads that sleep although their time has come. One that was about to sleep when it was woken is woken
+    /// again at the next examination.
+    fn wake_due(&self, now: i64) {
+        let waits = self.status.read().unwrap_or_default();
+        let is_due = |published: &Published| {
+            published.sleeps && matches!(published.wait, Wait::Until(at) if at <= now)
+        };
+        for Published { thread, .. } in waits.into_iter().filter(is_due) {
+            // The thread may have ended long ago, and its number may be another's.
+            if self
+                .processes
+                .iter()
+                .any(|process| fs::exists(format!("/proc/{process}/task/{thread}")).unwrap_or(false))
+            {
+                wake(thread);
+            }
+        }
+    }
+
     /// Whether there was a moment since the first look at which all threads slept: each of them sleeps, and has not run
     /// since, or only to look at the clock during the same wait. After a jump such looks come in quick succession.
     fn have_slept(&mut self, before: &BTreeMap<u32, u64>, waits: &[Published]) -> bool {
@@ -109,7 +129,7 @@ impl Threads {
         let Ok(later) = self.status.read() else { return false };
         let waits_still = |thread: u32| {
             let mut own = waits.iter().filter(|published| published.thread == thread);
-            own.any(|published| later.contains(published))
+            own.any(|published| later.iter().any(|later| later.is_still(published)))
         };
         now.len() == before.len()
             && now
@@ -187,6 +207,15 @@ impl Threads {
             self.changed = Some(Instant::now());
         }
         others
+    }
+}
+
+/// Interrupts a thread, with the signal that the preloaded library wakes up from. Where nobody handles it, nothing happens;
+/// Go's scheduler interrupts threads with it all the time.
+fn wake(thread: u32) {
+    if let Some(thread) = i32::try_from(thread).ok().and_then(Pid::from_raw) {
+        // The kernel prefers the thread that is named. It may have ended.
+        let _ = kill_process(thread, Signal::URG);
     }
 }
 

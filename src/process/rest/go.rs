@@ -9,10 +9,8 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use self::go_note::has_note_of_go;
-use super::read_at_once;
+use super::{read_at_once, wake};
 use crate::clock::status::Wait;
 
 #[path = "../../../preload/go_note.rs"]
@@ -139,14 +137,6 @@ fn poll(call: &str) -> Option<i64> {
     let [.., a, b, c, d] = timeout.to_be_bytes();
     let millis = i64::from(i32::from_be_bytes([a, b, c, d]));
     (millis > 0).then_some(millis * MILLISECOND)
-}
-
-/// Interrupts a thread. Go's own signal does nothing else: its scheduler interrupts threads with it all the time.
-fn wake(thread: u32) {
-    if let Some(thread) = i32::try_from(thread).ok().and_then(Pid::from_raw) {
-        // The kernel prefers the thread that is named. It may have ended.
-        let _ = kill_process(thread, Signal::URG);
-    }
 }
 
 /// Whether the waits of a process are known: it is no program of Go, or the kernel tells what its threads poll for, which
