@@ -1,6 +1,9 @@
 //! Cuts a wait for lesson time into short waits of the kernel, which knows only real time. After each nap the page is
 //! read again.
 //!
+//! While lesson time stands still, the threads of users' programs take no naps: they sleep until Lockstep wakes them
+//! (see `status.rs`).
+//!
 //! A signal that arrives between two naps is handled but interrupts nothing. The caller must expect that anyway: the
 //! signal could as well have arrived a moment before the wait.
 

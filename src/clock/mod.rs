@@ -208,7 +208,8 @@ impl LessonClock {
     /// Changes how fast lesson time passes, without a step, and returns the time of the change.
     ///
     /// The wall clock keeps its rate. On a controlled clock a waiting process notices within some 50 ms of real time
-    /// (10 ms if lesson time was running); a process that reads the clock notices at once.
+    /// (10 ms if lesson time was running), and a user's program when it is examined; a process that reads the clock
+    /// notices at once.
     pub fn set_rate(&self, rate: Rate) -> Result<LessonTime, ClockError> {
         self.change(&mut self.state(), |line, real| line.turned(real, rate.per_mille()))
     }
