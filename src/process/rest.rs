@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -135,6 +136,14 @@ impl Threads {
             && now
                 .iter()
                 .all(|(thread, count)| before.get(thread).is_some_and(|b| b == count || waits_still(*thread)))
+    }
+
+    /// Whether a process of the group runs as this user.
+    pub(crate) fn run_as(&self, user: u32) -> bool {
+        let is = |process: &u32| {
+            fs::metadata(format!("/proc/{process}")).is_ok_and(|process| process.uid() == user)
+        };
+        self.processes.iter().any(is)
     }
 
     /// Whether all processes of the group wait in lesson time: they have mapped this page of the clock.

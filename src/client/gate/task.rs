@@ -11,13 +11,14 @@ use std::{
 };
 
 use futures::FutureExt as _;
+use rustix::process::geteuid;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{mpsc, watch},
     task::{JoinHandle, JoinSet, spawn_blocking},
 };
 
-use super::{Shared, errors::ErrorLog, serve};
+use super::{Shared, errors::ErrorLog, serve, visitors::owner};
 use crate::{
     client::protocol::{Activity, Request, Response},
     clock::LessonClock,
@@ -53,6 +54,11 @@ const NEVER_CONNECTED: Words = Words::new(
 const MANY_CONNECTIONS: Words = Words::new(
     "Lockstep lets no more than {} connections of a program in.",
     "Lockstep 最多接受一个程序的 {} 个连接。",
+);
+
+const STRANGER: Words = Words::new(
+    "Lockstep refused a connection to this program's server by another user of this machine (user id {}).",
+    "本机的另一个用户（用户 ID {}）想连接这个程序的服务器，Lockstep 拒绝了。",
 );
 
 /// Accepts connections, carries out requests, and examines whether the program is at rest.
@@ -228,7 +234,15 @@ impl GateTask {
         program: TcpStream,
         connections: &mut JoinSet<()>,
     ) {
+        let stranger = self.stranger(&program);
         let mut inner = self.shared.lock();
+        if let Some(user) = stranger {
+            let remark = STRANGER.text(&[&user.to_string()]);
+            if inner.hinted.refusals.insert(remark.en.clone()) {
+                inner.remark(remark);
+            }
+            return;
+        }
         let connecting: usize = inner.servers.iter().map(|server| server.connecting).sum();
         if inner.connections.len() + connecting >= MOST_CONNECTIONS {
             if !std::mem::replace(&mut inner.hinted.connections, true) {
@@ -248,6 +262,12 @@ impl GateTask {
             }
             shared.changed.notify_one();
         });
+    }
+
+    /// The user who has made a connection, if that is neither Lockstep's nor one of the program's.
+    fn stranger(&self, program: &TcpStream) -> Option<u32> {
+        let user = owner(program.peer_addr().ok()?, program.local_addr().ok()?)?;
+        (user != geteuid().as_raw() && !self.threads.run_as(user)).then_some(user)
     }
 
     pub(super) fn carry_out(&mut self, request: &Request) {
