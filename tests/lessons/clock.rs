@@ -603,7 +603,7 @@ fn a_wait_of_a_users_program_that_ends_early_answers_as_libc_does() {
 /// A file in which the threads of a user's program publish what they wait for.
 fn status(lab: &Lab) -> PathBuf {
     let status = lab.dir.path().join("status");
-    fs::write(&status, [0; 64 << 10]).expect("a file");
+    fs::write(&status, vec![0; 64 << 10]).expect("a file");
     status
 }
 
