@@ -16,7 +16,7 @@ mod go;
 
 use self::go::Timers;
 use crate::clock::status::{Published, StatusFile, Wait};
-use crate::process::group::running;
+use crate::process::group::{Running, find_process, running};
 
 /// The threads of a process group, to be examined repeatedly.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub(crate) struct Threads {
     processes: BTreeSet<u32>,
     /// Processes that had ended at the last examination and had not been reaped.
     ended: BTreeSet<u32>,
-    /// The system's newest process when all its processes were last listed.
-    newest: Option<String>,
+    /// The id that the system had assigned last when its processes were last looked through.
+    newest: Option<u32>,
     /// When a process of the group was last seen to begin or end, in real time.
     changed: Option<Instant>,
     /// Whether each process waits in lesson time, with the program that it ran when that was found out.
@@ -138,6 +138,16 @@ impl Threads {
                 .all(|(thread, count)| before.get(thread).is_some_and(|b| b == count || waits_still(*thread)))
     }
 
+    /// The process of the group that has this id; threads have ids, too.
+    fn new_of_group(&self, id: u32) -> Option<Running> {
+        let process = find_process(i32::try_from(id).ok().and_then(Pid::from_raw)?)?;
+        let leads = || {
+            let status = read_at_once(&format!("/proc/{id}/status")).ok()?;
+            status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse::<u32>().ok()
+        };
+        (process.group == self.group && leads() == Some(id)).then_some(process)
+    }
+
     /// Whether a process of the group runs as this user.
     pub(crate) fn run_as(&self, user: u32) -> bool {
         let is = |process: &u32| {
@@ -198,16 +208,22 @@ impl Threads {
         (lives && known).then_some(run_counts)
     }
 
-    /// Whether the group has processes that were not known. Listing all processes of the system is slow, and
-    /// is necessary only if one was created since the last time.
+    /// Whether the group has processes that were not known. Listing all processes of the system is slow, and a machine
+    /// that builds something creates processes all the time; so only those are looked at whose ids were assigned since the
+    /// last time.
     fn finds_new_processes(&mut self) -> bool {
         let newest = newest_process();
         if newest.is_some() && newest == self.newest {
             return false;
         }
+        let since = self.newest.zip(newest).map(|(before, newest)| before.saturating_add(1)..=newest);
         self.newest = newest;
-        let all = running().unwrap_or_default();
-        let own = all.iter().filter(|process| process.group == self.group);
+        // Ids begin again from small ones when they are used up.
+        let new = match since.filter(|since| !since.is_empty() && since.clone().count() <= MOST_NEW) {
+            Some(since) => since.filter_map(|id| self.new_of_group(id)).collect(),
+            None => running().unwrap_or_default(),
+        };
+        let own = new.iter().filter(|process| process.group == self.group);
         let own: BTreeSet<u32> =
             own.map(|process| process.pid.as_raw_nonzero().get().unsigned_abs()).collect();
         let others = !own.is_subset(&self.processes);
@@ -244,10 +260,13 @@ fn maps(process: u32, page: &Path) -> bool {
 }
 
 /// The id that was assigned last, to a process or a thread: the last field of `/proc/loadavg`.
-fn newest_process() -> Option<String> {
+fn newest_process() -> Option<u32> {
     let load = read_at_once("/proc/loadavg").ok()?;
-    Some(load.split_whitespace().nth(4)?.to_owned())
+    load.split_whitespace().nth(4)?.parse().ok()
 }
+
+/// The most new ids that are looked at one by one.
+const MOST_NEW: usize = 500;
 
 /// Parses `/proc/PID/task/TID/status`: the state, and the number of context switches.
 fn read_status(status: &str) -> Option<(char, u64)> {
