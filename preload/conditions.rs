@@ -4,9 +4,13 @@ use crate::{
     libc::*,
     locking::thread_result,
     moment::{Family, Page},
+    naps::SLEEP,
     status::{self, Waits},
 };
-use core::ffi::{c_int, c_void};
+use core::{
+    ffi::{c_int, c_void},
+    sync::atomic::AtomicI64,
+};
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_cond_timedwait(
@@ -81,8 +85,17 @@ fn wait_on_condition(
     let moment = page.moment();
     // Even after its deadline a wait unlocks the mutex for a moment, as libc's would.
     let left = when.as_nanos().saturating_sub(moment.of(family));
-    let _published = Waits::until(moment.monotonic.saturating_add(left));
-    let nap = moment.nap(left);
-    let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
+    let published = Waits::until(moment.monotonic.saturating_add(left));
+    let until = |nap| {
+        let until = Timespec::from_nanos(real(family.real()) + nap);
+        [until.seconds, until.nanos].map(AtomicI64::new)
+    };
+    let mut deadline = until(SLEEP);
+    if left <= 0 || moment.line.rate > 0 || !published.sleeps(Some(&deadline)) {
+        deadline = until(moment.nap(left));
+    }
+    // Two numbers of 64 bits, as a `Timespec` has.
+    let result = wait((&raw const deadline).cast());
+    published.wakes();
     if result == ETIMEDOUT && page.moment().of(family) < when.as_nanos() { 0 } else { result }
 }

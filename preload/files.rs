@@ -3,8 +3,9 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
+    naps::{BY_ERRNO, Interrupted},
     reading::polled_in_vain,
-    status::{real_wait, shortest_lesson_sleep},
+    status::{blocks_waking, real_wait, shortest_lesson_sleep},
 };
 use core::{
     ffi::{c_int, c_void},
@@ -25,7 +26,7 @@ pub unsafe extern "C" fn epoll_wait(
         return missing();
     };
     // SAFETY: the caller's arguments, passed on.
-    wait_milliseconds(true, timeout, |timeout| unsafe { wait(epoll, events, capacity, timeout) })
+    wait_milliseconds(true, BY_ERRNO, timeout, |timeout| unsafe { wait(epoll, events, capacity, timeout) })
 }
 
 #[unsafe(no_mangle)]
@@ -40,7 +41,9 @@ pub unsafe extern "C" fn epoll_pwait(
         return missing();
     };
     // SAFETY: the caller's arguments, passed on.
-    wait_milliseconds(true, timeout, |timeout| unsafe { wait(epoll, events, capacity, timeout, signals) })
+    wait_milliseconds(true, unsafe { interrupted(signals) }, timeout, |timeout| unsafe {
+        wait(epoll, events, capacity, timeout, signals)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -55,14 +58,18 @@ pub unsafe extern "C" fn epoll_pwait2(
         return missing();
     };
     // SAFETY: the caller passes null or a valid time, and its other arguments are passed on.
-    unsafe { wait_timespec(true, timeout, |timeout| wait(epoll, events, capacity, timeout, signals)) }
+    unsafe {
+        wait_timespec(true, interrupted(signals), timeout, |timeout| {
+            wait(epoll, events, capacity, timeout, signals)
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn poll(files: *mut c_void, count: u64, timeout: c_int) -> c_int {
     let Some(wait) = POLL.get() else { return missing() };
     // SAFETY: the caller's arguments, passed on.
-    wait_milliseconds(count > 0, timeout, |timeout| unsafe { wait(files, count, timeout) })
+    wait_milliseconds(count > 0, BY_ERRNO, timeout, |timeout| unsafe { wait(files, count, timeout) })
 }
 
 /// The name of `poll` in programs that were built with checks of buffer sizes (`_FORTIFY_SOURCE`).
@@ -81,7 +88,11 @@ pub unsafe extern "C" fn ppoll(
 ) -> c_int {
     let Some(wait) = PPOLL.get() else { return missing() };
     // SAFETY: the caller passes null or a valid time, and its other arguments are passed on.
-    unsafe { wait_timespec(count > 0, timeout, |timeout| wait(files, count, timeout, signals)) }
+    unsafe {
+        wait_timespec(count > 0, interrupted(signals), timeout, |timeout| {
+            wait(files, count, timeout, signals)
+        })
+    }
 }
 
 /// The name of `ppoll` in programs that were built with checks of buffer sizes.
@@ -115,7 +126,8 @@ pub unsafe extern "C" fn select(
     // Rounded up, like the others' milliseconds.
     let nap = |nap| wait(&mut Timeval::from_nanos(nap + 999));
     // SAFETY: the caller's sets.
-    let Some((result, left)) = (unsafe { wait_for_sets(count, [read, write, except], time, nap) }) else {
+    let Some((result, left)) = (unsafe { wait_for_sets(count, [read, write, except], BY_ERRNO, time, nap) })
+    else {
         return polled(!timeout.is_null() && time == 0, wait(timeout));
     };
     // SAFETY: `timeout` is not null: without a timeout `wait_for_sets` returns `None`.
@@ -139,7 +151,7 @@ pub unsafe extern "C" fn pselect(
     let time = unsafe { Timespec::read(timeout) }.map_or(0, Timespec::as_nanos);
     let nap = |nap| wait(&Timespec::from_nanos(nap));
     // SAFETY: the caller's sets.
-    match unsafe { wait_for_sets(count, [read, write, except], time, nap) } {
+    match unsafe { wait_for_sets(count, [read, write, except], interrupted(signals), time, nap) } {
         Some((result, _)) => result,
         None => polled(!timeout.is_null() && time == 0, wait(timeout)),
     }
@@ -154,10 +166,21 @@ fn polled(is_poll: bool, result: c_int) -> c_int {
     result
 }
 
-fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
+/// How a wait that itself sets which signals are blocked tells that it was woken. SAFETY: the set is null or valid.
+unsafe fn interrupted(signals: *const c_void) -> Interrupted<c_int> {
+    // SAFETY: promised by the caller.
+    BY_ERRNO.filter(|_| unsafe { !blocks_waking(signals) })
+}
+
+fn wait_milliseconds(
+    files: bool,
+    interrupted: Interrupted<c_int>,
+    timeout: c_int,
+    wait: impl Fn(c_int) -> c_int,
+) -> c_int {
     // Rounded up: a last nap of 0 ms would spin through the last millisecond.
     let nap = |nap| wait(((nap + MILLISECOND - 1) / MILLISECOND) as c_int);
-    match wait_for_files(files, i64::from(timeout) * MILLISECOND, nap) {
+    match wait_for_files(files, interrupted, i64::from(timeout) * MILLISECOND, nap) {
         Some((result, _)) => result,
         None => polled(timeout == 0, wait(timeout)),
     }
@@ -166,12 +189,13 @@ fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int)
 /// SAFETY: the timeout is null or a valid time.
 unsafe fn wait_timespec(
     files: bool,
+    interrupted: Interrupted<c_int>,
     timeout: *const Timespec,
     wait: impl Fn(*const Timespec) -> c_int,
 ) -> c_int {
     // SAFETY: promised by the caller.
     let time = unsafe { Timespec::read(timeout) }.map_or(0, Timespec::as_nanos);
-    match wait_for_files(files, time, |nap| wait(&Timespec::from_nanos(nap))) {
+    match wait_for_files(files, interrupted, time, |nap| wait(&Timespec::from_nanos(nap))) {
         Some((result, _)) => result,
         None => polled(!timeout.is_null() && time == 0, wait(timeout)),
     }
@@ -184,6 +208,7 @@ unsafe fn wait_timespec(
 unsafe fn wait_for_sets(
     count: c_int,
     sets: [*mut u64; 3],
+    interrupted: Interrupted<c_int>,
     timeout: i64,
     wait: impl Fn(i64) -> c_int,
 ) -> Option<(c_int, i64)> {
@@ -196,7 +221,7 @@ unsafe fn wait_for_sets(
         // SAFETY: promised by the caller, and there is room for that many words.
         unsafe { ptr::copy_nonoverlapping(set, kept.as_mut_ptr(), words) }
     }
-    wait_for_files(sets.iter().any(|set| !set.is_null()), timeout, |nap| {
+    wait_for_files(sets.iter().any(|set| !set.is_null()), interrupted, timeout, |nap| {
         // A nap that ended without a ready file has cleared the sets.
         for (kept, set) in kept.iter().zip(sets).filter(|(_, set)| !set.is_null()) {
             // SAFETY: as above.
@@ -209,15 +234,21 @@ unsafe fn wait_for_sets(
 /// Waits `timeout` of lesson time, or until `wait` returns files or an error. Returns the result of `wait` and how much
 /// time was left, or `None` if the wait needs no lesson time: polling and waiting for ever have no time in them, and a
 /// wait without any files is a sleep, of which short ones stay real.
-fn wait_for_files(files: bool, timeout: i64, wait: impl Fn(i64) -> c_int) -> Option<(c_int, i64)> {
+fn wait_for_files(
+    files: bool,
+    interrupted: Interrupted<c_int>,
+    timeout: i64,
+    wait: impl Fn(i64) -> c_int,
+) -> Option<(c_int, i64)> {
     let page = Page::get().filter(|_| timeout > 0)?;
     if !files && timeout < shortest_lesson_sleep() {
         let _published = real_wait()?;
         return Some((wait(timeout), 0));
     }
     let deadline = page.moment().monotonic.saturating_add(timeout);
-    let (result, left) =
-        page.nap_until(Family::Monotonic, deadline, |nap| Some(wait(nap)).filter(|result| *result != 0));
+    let (result, left) = page.nap_until(Family::Monotonic, deadline, interrupted, |nap| {
+        Some(wait(nap)).filter(|result| *result != 0)
+    });
     Some((result.unwrap_or(0), left))
 }
 

@@ -1,6 +1,8 @@
 //! The lesson clock inside a server or client process: preloaded before libc, it answers "what time is it?" and "wake
 //! me at that time" in lesson time. It only reads the page and does not know why lesson time stops or jumps. It changes
-//! two more things about the process: its forked children end with it, and servers do not wait for the disk.
+//! two more things about the process: its forked children end with it, and servers do not wait for the disk. Threads of
+//! programs that users bring sleep while lesson time stands still, and Lockstep wakes them with SIGURG: the library
+//! handles that signal unless the program does.
 //!
 //! # How it works
 //! With `LD_PRELOAD`, the dynamic linker finds the functions listed below before libc's of the same names. Each reads
@@ -31,7 +33,7 @@
 //! | `forking.rs` | `fork` | redis-server, which saves in a forked child |
 //! | `syncing.rs` | `fsync` | redis-server and the JVM: a voter stores its vote on disk before it answers |
 //! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
-//! | `status.rs` | none of its own | programs that users bring: it publishes what each of their threads waits for |
+//! | `status.rs` | none of its own | programs that users bring: it publishes what each of their threads waits for, and handles the signal that wakes them |
 //! | `vdso.rs` | the vDSO's `clock_gettime` | Go: etcd, and programs that users bring. It waits by system calls, and reads the clock after each |
 //! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (CPU time) |
 //!

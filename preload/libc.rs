@@ -58,7 +58,20 @@ pub struct Itimerspec {
     pub(crate) value: Timespec,
 }
 
+/// The signals that a thread does not receive.
+pub(crate) type SignalSet = [u64; 16];
+
+#[repr(C)]
+pub(crate) struct Sigaction {
+    pub(crate) handler: usize,
+    pub(crate) mask: SignalSet,
+    pub(crate) flags: c_int,
+    pub(crate) restorer: usize,
+}
+
 unsafe extern "C" {
+    pub(crate) fn sigaction(signal: c_int, new: *const Sigaction, old: *mut Sigaction) -> c_int;
+    pub(crate) fn pthread_sigmask(how: c_int, new: *const SignalSet, old: *mut SignalSet) -> c_int;
     pub(crate) fn getenv(name: *const c_char) -> *const c_char;
     pub(crate) fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     pub(crate) fn close(fd: c_int) -> c_int;

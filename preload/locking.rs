@@ -134,7 +134,9 @@ unsafe fn until(clock: c_int, deadline: *const Timespec, wait: impl Fn(*const Ti
     // SAFETY: promised by the caller.
     let given = unsafe { Timespec::read(deadline) };
     match (given, Family::of(clock), Page::get()) {
-        (Some(when), Some(family), Some(page)) => page.wait_until(family, when, |result| result == ETIMEDOUT, wait),
+        (Some(when), Some(family), Some(page)) => {
+            page.wait_until(family, when, None, |result| result == ETIMEDOUT, wait)
+        }
         _ => wait(deadline),
     }
 }

@@ -1,6 +1,9 @@
 //! Cuts a wait for lesson time into short waits of the kernel, which knows only real time. After each nap the page is
 //! read again.
 //!
+//! While lesson time stands still, the threads of users' programs take no naps: they sleep until Lockstep wakes them
+//! (see `status.rs`).
+//!
 //! A signal that arrives between two naps is handled but interrupts nothing. The caller must expect that anyway: the
 //! signal could as well have arrived a moment before the wait.
 
@@ -20,6 +23,16 @@ const PAUSED_NAP: i64 = 50 * MILLISECOND;
 /// naps are short after a change, and grow.
 const FIRST_PAUSED_NAP: i64 = MILLISECOND;
 
+/// The longest sleep of a thread that Lockstep wakes when its time has come, while lesson time stands still: a pause is to
+/// cost nothing. The wake-up does not fail; this is for a lab whose Lockstep is not well.
+pub(crate) const SLEEP: i64 = SECOND;
+
+/// Whether a signal has interrupted a wait, by its answer. A wait that does not tell cannot be woken.
+pub(crate) type Interrupted<T> = Option<fn(&T) -> bool>;
+
+/// For functions of libc that return -1 and an error.
+pub(crate) const BY_ERRNO: Interrupted<c_int> = Some(|result| *result == -1 && errno() == EINTR);
+
 /// Whether a function of libc has returned -1 because its deadline has passed.
 pub(crate) fn is_late(result: c_int) -> bool {
     result == -1 && errno() == ETIMEDOUT
@@ -31,7 +44,13 @@ impl Moment {
     pub(crate) fn nap(&self, left: i64) -> i64 {
         match self.line.real_for(left) {
             // The line has run its `longest` time; Lockstep will soon set the next one.
-            Some(real) if self.stands_still => if real == 0 { 0 } else { NAP },
+            Some(real) if self.stands_still => {
+                if real == 0 {
+                    0
+                } else {
+                    NAP
+                }
+            }
             Some(real) => real.min(NAP),
             None => (self.since_change / 2).clamp(FIRST_PAUSED_NAP, PAUSED_NAP),
         }
@@ -46,15 +65,22 @@ impl Page {
         self,
         family: Family,
         deadline: i64,
+        interrupted: Interrupted<T>,
         mut nap: impl FnMut(i64) -> Option<T>,
     ) -> (Option<T>, i64) {
         let mut moment = self.moment();
-        let left = deadline.saturating_sub(moment.of(family));
-        let _published = Waits::until(moment.monotonic.saturating_add(left));
+        let mut left = deadline.saturating_sub(moment.of(family));
+        let published = Waits::until(moment.monotonic.saturating_add(left));
         loop {
-            let answer = nap(moment.nap(deadline.saturating_sub(moment.of(family))));
+            let sleeps = interrupted.is_some() && left > 0 && moment.line.rate <= 0 && published.sleeps(None);
+            let mut answer = nap(if sleeps { SLEEP } else { moment.nap(left) });
+            if published.wakes()
+                && let Some(interrupted) = interrupted
+            {
+                answer = answer.filter(|answer| !interrupted(answer));
+            }
             moment = self.moment();
-            let left = deadline.saturating_sub(moment.of(family)).max(0);
+            left = deadline.saturating_sub(moment.of(family)).max(0);
             if answer.is_some() || left == 0 {
                 return (answer, left);
             }
@@ -67,11 +93,12 @@ impl Page {
         self,
         family: Family,
         deadline: Timespec,
+        interrupted: Interrupted<c_int>,
         is_over: impl Fn(c_int) -> bool,
         wait: impl Fn(*const Timespec) -> c_int,
     ) -> c_int {
         let mut last = 0;
-        let (answer, _) = self.nap_until(family, deadline.as_nanos(), |nap| {
+        let (answer, _) = self.nap_until(family, deadline.as_nanos(), interrupted, |nap| {
             last = wait(&Timespec::from_nanos(real(family.real()) + nap));
             (!is_over(last)).then_some(last)
         });
@@ -82,12 +109,13 @@ impl Page {
     pub(crate) fn wait_for(
         self,
         span: Timespec,
+        interrupted: Interrupted<c_int>,
         is_over: impl Fn(c_int) -> bool,
         wait: impl Fn(*const Timespec) -> c_int,
     ) -> c_int {
         let deadline = self.moment().monotonic.saturating_add(span.as_nanos());
         let mut last = 0;
-        let (answer, _) = self.nap_until(Family::Monotonic, deadline, |nap| {
+        let (answer, _) = self.nap_until(Family::Monotonic, deadline, interrupted, |nap| {
             last = wait(&Timespec::from_nanos(nap));
             (!is_over(last)).then_some(last)
         });

@@ -40,11 +40,18 @@ pub const VDSO_VARIABLE: &str = "LESSON_CLOCK_VDSO";
 pub const STATUS_VARIABLE: &str = "LESSON_CLOCK_STATUS";
 /// The number of entries in that file. In the first entry the first number counts the waits that found no free entry.
 pub const STATUS_ENTRIES: usize = 1024;
-/// The numbers of an entry: the thread's id (0: free), the lesson-monotonic time until which it waits, and how many waits
-/// have ended in this entry: while that is the same, so is the wait.
-pub const STATUS_NUMBERS: usize = 3;
+/// The numbers of an entry: the thread's id (0: free), the lesson-monotonic time until which it waits, how many waits have
+/// ended in this entry (while that is the same, so is the wait), and whether the thread sleeps until it is woken: [`AWAKE`],
+/// [`ASLEEP`] or [`WOKEN`].
+pub const STATUS_NUMBERS: usize = 4;
 /// Size of that file, in bytes.
 pub const STATUS_BYTES: usize = STATUS_ENTRIES * STATUS_NUMBERS * size_of::<i64>();
+/// The thread looks at the clock by itself.
+pub const AWAKE: i64 = 0;
+/// The thread sleeps while lesson time stands still: whoever moves lesson time beyond its deadline wakes it with SIGURG.
+pub const ASLEEP: i64 = 1;
+/// It has received that signal.
+pub const WOKEN: i64 = 2;
 /// Stands for a deadline: the thread waits in real time.
 pub const REAL: i64 = -1;
 

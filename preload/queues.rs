@@ -120,7 +120,7 @@ unsafe fn relative(
     // SAFETY: promised by the caller.
     let given = unsafe { Timespec::read(timeout) }.filter(|span| span.as_nanos() > 0);
     match (given, Page::get()) {
-        (Some(span), Some(page)) => page.wait_for(span, is_over, wait),
+        (Some(span), Some(page)) => page.wait_for(span, None, is_over, wait),
         _ => wait(timeout),
     }
 }
@@ -129,7 +129,7 @@ unsafe fn relative(
 unsafe fn absolute(deadline: *const Timespec, wait: impl Fn(*const Timespec) -> c_int) -> c_int {
     // SAFETY: promised by the caller.
     match (unsafe { Timespec::read(deadline) }, Page::get()) {
-        (Some(when), Some(page)) => page.wait_until(Family::Calendar, when, is_late, wait),
+        (Some(when), Some(page)) => page.wait_until(Family::Calendar, when, None, is_late, wait),
         _ => wait(deadline),
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
-    naps::is_late,
+    naps::{BY_ERRNO, is_late},
 };
 use core::ffi::{c_int, c_void};
 
@@ -16,7 +16,7 @@ pub unsafe extern "C" fn sem_timedwait(semaphore: *mut c_void, deadline: *const 
     let wait = |deadline: *const Timespec| unsafe { wait(semaphore, deadline) };
     // SAFETY: the caller passes a valid deadline.
     match (unsafe { Timespec::read(deadline) }, Page::get()) {
-        (Some(when), Some(page)) => page.wait_until(Family::Calendar, when, is_late, wait),
+        (Some(when), Some(page)) => page.wait_until(Family::Calendar, when, BY_ERRNO, is_late, wait),
         _ => wait(deadline),
     }
 }
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn sem_clockwait(
     // SAFETY: the caller passes a valid deadline.
     let given = unsafe { Timespec::read(deadline) };
     match (given, Family::of(clock), Page::get()) {
-        (Some(when), Some(family), Some(page)) => page.wait_until(family, when, is_late, wait),
+        (Some(when), Some(family), Some(page)) => page.wait_until(family, when, BY_ERRNO, is_late, wait),
         _ => wait(deadline),
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
-    naps::is_late,
+    naps::{BY_ERRNO, is_late},
     status::{real_wait, shortest_lesson_sleep},
 };
 use core::{
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn clock_nanosleep(
     let family = if absolute { family } else { Family::Monotonic };
     let deadline =
         if absolute { given.as_nanos() } else { page.moment().monotonic.saturating_add(given.as_nanos()) };
-    let (error, left) = page.nap_until(family, deadline, |nap| {
+    let (error, left) = page.nap_until(family, deadline, Some(|error| *error == EINTR), |nap| {
         let nap = Timespec::from_nanos(nap);
         // SAFETY: `nap` is ours, and the remainder is not requested.
         let result = unsafe { sleep(CLOCK_MONOTONIC, 0, &raw const nap, ptr::null_mut()) };
@@ -138,8 +138,8 @@ pub unsafe extern "C" fn syscall(
     // The kernel compares the futex's value first, so a wake-up between two naps is noticed.
     let wait = |until: *const Timespec| call(until.expose_provenance() as c_long) as c_int;
     if command == FUTEX_WAIT {
-        return page.wait_for(given, is_late, wait).into();
+        return page.wait_for(given, BY_ERRNO, is_late, wait).into();
     }
     let family = if operation & FUTEX_CLOCK_REALTIME == 0 { Family::Monotonic } else { Family::Calendar };
-    page.wait_until(family, given, is_late, wait).into()
+    page.wait_until(family, given, BY_ERRNO, is_late, wait).into()
 }

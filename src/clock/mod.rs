@@ -208,7 +208,8 @@ impl LessonClock {
     /// Changes how fast lesson time passes, without a step, and returns the time of the change.
     ///
     /// The wall clock keeps its rate. On a controlled clock a waiting process notices within some 50 ms of real time
-    /// (10 ms if lesson time was running); a process that reads the clock notices at once.
+    /// (10 ms if lesson time was running), and a user's program when it is examined; a process that reads the clock
+    /// notices at once.
     pub fn set_rate(&self, rate: Rate) -> Result<LessonTime, ClockError> {
         self.change(&mut self.state(), |line, real| line.turned(real, rate.per_mille()))
     }
@@ -306,13 +307,17 @@ impl LessonClock {
 
     /// Changes the line of a controlled clock, leaves the wall clock alone, and returns the time of the change. The old
     /// line stays if writing fails.
-    fn change(
-        &self,
-        state: &mut State,
-        next: impl FnOnce(Line, i64) -> Line,
-    ) -> Result<LessonTime, ClockError> {
+    fn change(&self, state: &mut State, next: impl Fn(Line, i64) -> Line) -> Result<LessonTime, ClockError> {
         let old = state.line;
         let Some(page) = &mut state.page else { return Ok(self.lesson_time(old.at(real_now()))) };
+        // Processes look at the page often after a change, and seldom while lesson time stands still: so what changes
+        // nothing is no change.
+        if old.rate <= 0 {
+            let line = next(old, real_now());
+            if line.rate <= 0 && line.at(line.anchor) == old.at(line.anchor) {
+                return Ok(self.lesson_time(line.at(line.anchor)));
+            }
+        }
         let line = page
             .change_line(|| next(old, real_now()))
             .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;

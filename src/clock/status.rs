@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::page::{REAL, STATUS_BYTES, STATUS_NUMBERS};
+use super::page::{AWAKE, REAL, STATUS_BYTES, STATUS_NUMBERS};
 
 /// The published waits of one program's threads.
 #[derive(Debug)]
@@ -17,14 +17,23 @@ pub(crate) struct StatusFile {
     path: PathBuf,
 }
 
-/// A wait of a thread. If it is found twice, the thread has done nothing else in between.
+/// A wait of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Published {
     pub(crate) thread: u32,
     pub(crate) wait: Wait,
+    /// Whether it sleeps until it is woken.
+    pub(crate) sleeps: bool,
     entry: usize,
     /// How many waits had ended in this entry of the file.
     ended: i64,
+}
+
+impl Published {
+    /// Whether this is the same wait: the thread has done nothing else in between.
+    pub(crate) fn is_still(&self, before: &Self) -> bool {
+        Self { sleeps: before.sleeps, ..*self } == *before
+    }
 }
 
 /// What a thread waits for.
@@ -60,15 +69,15 @@ impl StatusFile {
         let numbers = bytes.as_chunks::<8>().0;
         let mut entries = numbers
             .chunks_exact(STATUS_NUMBERS)
-            .map(|entry| [0, 1, 2].map(|n| i64::from_ne_bytes(entry[n])))
+            .map(|entry| [0, 1, 2, 3].map(|n| i64::from_ne_bytes(entry[n])))
             .enumerate();
         if entries.next().is_some_and(|(_, [lost, ..])| lost > 0) {
             return Err(io::Error::other("too many threads wait"));
         }
-        let published = |(entry, [thread, until, ended]): (usize, [i64; 3])| {
+        let published = |(entry, [thread, until, ended, sleep]): (usize, [i64; 4])| {
             let thread = u32::try_from(thread).ok().filter(|thread| *thread > 0)?;
             let wait = if until == REAL { Wait::Real } else { Wait::Until(until) };
-            Some(Published { thread, wait, entry, ended })
+            Some(Published { thread, wait, sleeps: sleep != AWAKE, entry, ended })
         };
         Ok(entries.filter_map(published).collect())
     }
@@ -77,6 +86,7 @@ impl StatusFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::page::{ASLEEP, WOKEN};
 
     #[test]
     fn tells_who_waits_and_that_there_was_no_room() {
@@ -86,17 +96,21 @@ mod tests {
         let put = |at: u64, number: i64| {
             status.file.write_all_at(&number.to_ne_bytes(), at * 8).expect("it can be written");
         };
-        put(3, 77);
-        put(4, 5_000);
-        put(9, 78);
-        put(10, REAL);
+        put(4, 77);
+        put(5, 5_000);
+        put(12, 78);
+        put(13, REAL);
         let waits = status.read().expect("it can be read");
         let found: Vec<_> = waits.iter().map(|published| (published.thread, published.wait)).collect();
         assert_eq!(found, [(77, Wait::Until(5_000)), (78, Wait::Real)]);
         // Another wait of the same thread, until the same moment.
-        put(5, 1);
+        put(6, 1);
+        put(15, ASLEEP);
         let later = status.read().expect("it can be read");
-        assert!(later[0] != waits[0] && later[1] == waits[1]);
+        assert!(!later[0].is_still(&waits[0]) && later[1].is_still(&waits[1]));
+        assert_eq!([waits[1].sleeps, later[1].sleeps], [false, true]);
+        put(15, WOKEN);
+        assert!(status.read().expect("it can be read")[1].sleeps, "until it has noticed that");
         put(0, 1);
         assert!(status.read().is_err());
     }

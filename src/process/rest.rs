@@ -4,17 +4,19 @@
 //! a delay only after processes have begun or ended: see [`SETTLED_AFTER`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 mod go;
 
 use self::go::Timers;
 use crate::clock::status::{Published, StatusFile, Wait};
-use crate::process::group::running;
+use crate::process::group::{Running, find_process, running};
 
 /// The threads of a process group, to be examined repeatedly.
 #[derive(Debug)]
@@ -24,8 +26,8 @@ pub(crate) struct Threads {
     processes: BTreeSet<u32>,
     /// Processes that had ended at the last examination and had not been reaped.
     ended: BTreeSet<u32>,
-    /// The system's newest process when all its processes were last listed.
-    newest: Option<String>,
+    /// The id that the system had assigned last when its processes were last looked through.
+    newest: Option<u32>,
     /// When a process of the group was last seen to begin or end, in real time.
     changed: Option<Instant>,
     /// Whether each process waits in lesson time, with the program that it ran when that was found out.
@@ -65,6 +67,7 @@ impl Threads {
     /// Examines the threads. `now` is the lesson-monotonic time. `quiet` returns whether nothing is in
     /// transit to or from the group; it is called while all threads sleep.
     pub(crate) fn look(&mut self, now: i64, quiet: impl FnOnce() -> bool) -> Rest {
+        self.wake_due(now);
         let Some(before) = self.run_counts_if_asleep() else { return Rest::No };
         if self.changed.is_some_and(|changed| changed.elapsed() < SETTLED_AFTER) {
             return Rest::No;
@@ -73,7 +76,7 @@ impl Threads {
         let Ok(waits) = self.status.read() else { return Rest::No };
         // On a busy machine the kernel delivers loopback packets a moment later: until then they are in no
         // socket.
-        let packets = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
+        let packets = read_at_once("/proc/net/softnet_stat").unwrap_or_default();
         if has_packets(&packets) || !quiet() {
             return Rest::No;
         }
@@ -100,6 +103,25 @@ impl Threads {
         Rest::Until(first)
     }
 
+    /// Wakes the threads that sleep although their time has come. One that was about to sleep when it was woken is woken
+    /// again at the next examination.
+    fn wake_due(&self, now: i64) {
+        let waits = self.status.read().unwrap_or_default();
+        let is_due = |published: &Published| {
+            published.sleeps && matches!(published.wait, Wait::Until(at) if at <= now)
+        };
+        for Published { thread, .. } in waits.into_iter().filter(is_due) {
+            // The thread may have ended long ago, and its number may be another's.
+            if self
+                .processes
+                .iter()
+                .any(|process| fs::exists(format!("/proc/{process}/task/{thread}")).unwrap_or(false))
+            {
+                wake(thread);
+            }
+        }
+    }
+
     /// Whether there was a moment since the first look at which all threads slept: each of them sleeps, and has not run
     /// since, or only to look at the clock during the same wait. After a jump such looks come in quick succession.
     fn have_slept(&mut self, before: &BTreeMap<u32, u64>, waits: &[Published]) -> bool {
@@ -108,12 +130,30 @@ impl Threads {
         let Ok(later) = self.status.read() else { return false };
         let waits_still = |thread: u32| {
             let mut own = waits.iter().filter(|published| published.thread == thread);
-            own.any(|published| later.contains(published))
+            own.any(|published| later.iter().any(|later| later.is_still(published)))
         };
         now.len() == before.len()
             && now
                 .iter()
                 .all(|(thread, count)| before.get(thread).is_some_and(|b| b == count || waits_still(*thread)))
+    }
+
+    /// The process of the group that has this id; threads have ids, too.
+    fn new_of_group(&self, id: u32) -> Option<Running> {
+        let process = find_process(i32::try_from(id).ok().and_then(Pid::from_raw)?)?;
+        let leads = || {
+            let status = read_at_once(&format!("/proc/{id}/status")).ok()?;
+            status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse::<u32>().ok()
+        };
+        (process.group == self.group && leads() == Some(id)).then_some(process)
+    }
+
+    /// Whether a process of the group runs as this user.
+    pub(crate) fn run_as(&self, user: u32) -> bool {
+        let is = |process: &u32| {
+            fs::metadata(format!("/proc/{process}")).is_ok_and(|process| process.uid() == user)
+        };
+        self.processes.iter().any(is)
     }
 
     /// Whether all processes of the group wait in lesson time: they have mapped this page of the clock.
@@ -148,7 +188,7 @@ impl Threads {
             let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return None };
             for thread in threads.flatten() {
                 let thread: u32 = thread.file_name().to_str()?.parse().ok()?;
-                let status = fs::read_to_string(format!("/proc/{process}/task/{thread}/status")).ok()?;
+                let status = read_at_once(&format!("/proc/{process}/task/{thread}/status")).ok()?;
                 match read_status(&status)? {
                     ('S', switched) => {
                         lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
@@ -168,16 +208,22 @@ impl Threads {
         (lives && known).then_some(run_counts)
     }
 
-    /// Whether the group has processes that were not known. Listing all processes of the system is slow, and
-    /// is necessary only if one was created since the last time.
+    /// Whether the group has processes that were not known. Listing all processes of the system is slow, and a machine
+    /// that builds something creates processes all the time; so only those are looked at whose ids were assigned since the
+    /// last time.
     fn finds_new_processes(&mut self) -> bool {
         let newest = newest_process();
         if newest.is_some() && newest == self.newest {
             return false;
         }
+        let since = self.newest.zip(newest).map(|(before, newest)| before.saturating_add(1)..=newest);
         self.newest = newest;
-        let all = running().unwrap_or_default();
-        let own = all.iter().filter(|process| process.group == self.group);
+        // Ids begin again from small ones when they are used up.
+        let new = match since.filter(|since| !since.is_empty() && since.clone().count() <= MOST_NEW) {
+            Some(since) => since.filter_map(|id| self.new_of_group(id)).collect(),
+            None => running().unwrap_or_default(),
+        };
+        let own = new.iter().filter(|process| process.group == self.group);
         let own: BTreeSet<u32> =
             own.map(|process| process.pid.as_raw_nonzero().get().unsigned_abs()).collect();
         let others = !own.is_subset(&self.processes);
@@ -189,6 +235,23 @@ impl Threads {
     }
 }
 
+/// Interrupts a thread, with the signal that the preloaded library wakes up from. Where nobody handles it, nothing happens;
+/// Go's scheduler interrupts threads with it all the time.
+fn wake(thread: u32) {
+    if let Some(thread) = i32::try_from(thread).ok().and_then(Pid::from_raw) {
+        // The kernel prefers the thread that is named. It may have ended.
+        let _ = kill_process(thread, Signal::URG);
+    }
+}
+
+/// Reads a file of `/proc` with as few system calls as possible: these files say that they are empty, and would be read in
+/// small pieces, of which a JVM's threads have hundreds.
+fn read_at_once(path: &str) -> io::Result<String> {
+    let mut text = String::with_capacity(4096);
+    File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 fn maps(process: u32, page: &Path) -> bool {
     let page = page.canonicalize().unwrap_or_else(|_| page.to_owned());
     let page = page.as_os_str().as_encoded_bytes();
@@ -197,10 +260,13 @@ fn maps(process: u32, page: &Path) -> bool {
 }
 
 /// The id that was assigned last, to a process or a thread: the last field of `/proc/loadavg`.
-fn newest_process() -> Option<String> {
-    let load = fs::read_to_string("/proc/loadavg").ok()?;
-    Some(load.split_whitespace().nth(4)?.to_owned())
+fn newest_process() -> Option<u32> {
+    let load = read_at_once("/proc/loadavg").ok()?;
+    load.split_whitespace().nth(4)?.parse().ok()
 }
+
+/// The most new ids that are looked at one by one.
+const MOST_NEW: usize = 500;
 
 /// Parses `/proc/PID/task/TID/status`: the state, and the number of context switches.
 fn read_status(status: &str) -> Option<(char, u64)> {
@@ -253,7 +319,7 @@ const HOUSEKEEPING: [&str; 16] = [
 
 /// Whether the waits of a thread are none of its program's.
 fn is_housekeeping(thread: u32) -> bool {
-    fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|name| is_housekeeping_name(&name))
+    read_at_once(&format!("/proc/{thread}/comm")).is_ok_and(|name| is_housekeeping_name(&name))
 }
 
 fn is_housekeeping_name(name: &str) -> bool {

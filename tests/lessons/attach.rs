@@ -560,7 +560,8 @@ async fn what_is_no_request_closes_its_connection_and_hurts_nobody_else() {
     let silent = r"printf 'CLIENT REPLY OFF\r\n' >&3; read -r reply <&3";
     let huge = r"printf '*2\r\n$3\r\nGET\r\n$104857600\r\nxx' >&3; read -r reply <&3";
     let pauses = r"printf 'CLIENT PAUSE 5000\r\n' >&3; read -r reply <&3";
-    let mut free = attached(&[tls, garbage, huge, silent, pauses, WORKER]).await;
+    let listens = r"printf 'CONFIG SET hz 20 port 7777\r\n' >&3; read -r reply <&3";
+    let mut free = attached(&[tls, garbage, huge, silent, pauses, listens, WORKER]).await;
     let said = said(&free);
     for why in [
         "it speaks TLS",
@@ -568,12 +569,13 @@ async fn what_is_no_request_closes_its_connection_and_hurts_nobody_else() {
         "more than 1 MiB",
         "CLIENT REPLY",
         "CLIENT PAUSE … WRITE",
+        "CONFIG SET port",
     ] {
         assert_eq!(said.iter().filter(|line| line.contains(why)).count(), 1, "{why}: {said:?}");
     }
     assert!(said.iter().any(|line| line == "got -ERR"), "the program is told, too: {said:?}");
-    assert_eq!(free.outlook.actors[..5].iter().filter(|actor| actor.blocked.is_none()).count(), 0);
-    free.moves([5]).await;
+    assert_eq!(free.outlook.actors[..6].iter().filter(|actor| actor.blocked.is_none()).count(), 0);
+    free.moves([6]).await;
     assert_eq!(free.replies(), [Reply::Value("OK".into())]);
 }
 

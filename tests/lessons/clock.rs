@@ -590,11 +590,73 @@ fn an_idle_worker_of_a_servers_pool_stays_until_it_is_signalled() {
 
 #[test]
 fn a_wait_that_ends_early_answers_as_libc_does() {
+    answers_as_libc_does(&Lab::new(), &[]);
+}
+
+#[test]
+fn a_wait_of_a_users_program_that_ends_early_answers_as_libc_does() {
     let lab = Lab::new();
-    let program = waits(&lab);
+    let status = status(&lab);
+    answers_as_libc_does(&lab, &[("LESSON_CLOCK_STATUS", &status)]);
+}
+
+/// A file in which the threads of a user's program publish what they wait for.
+fn status(lab: &Lab) -> PathBuf {
+    let status = lab.dir.path().join("status");
+    fs::write(&status, vec![0; 64 << 10]).expect("a file");
+    status
+}
+
+/// A pause costs a user's program nothing: its threads sleep until Lockstep wakes them.
+#[test]
+fn a_thread_of_a_users_program_sleeps_through_a_pause_and_is_woken() {
+    let lab = Lab::new();
+    let (program, status) = (waits(&lab), status(&lab));
+    lab.pause();
+    let asleep = WAITS.iter().map(|(name, ..)| *name).chain(["cnd_timedwait", "futex"]);
+    let asleep = asleep.filter(|name| !["semtimedop", "sigtimedwait"].contains(name));
+    let started: Vec<_> = asleep
+        .map(|name| {
+            let mut command = Command::new(&program);
+            command.arg(name).env("LESSON_CLOCK_STATUS", &status);
+            let (process, lines) = start_client(&lab, None, &mut command);
+            assert_eq!(lines.recv_timeout(Duration::from_secs(10)).as_deref(), Ok("waiting"), "{name}");
+            until(name, lab.dir.path(), || (process.stat()[0] == "S").then_some(()));
+            (name, process, lines)
+        })
+        .collect();
+    let runs = |process: &Process| {
+        let status = fs::read_to_string(format!("/proc/{}/status", process.0.id())).expect("it lives");
+        let field = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        field.and_then(|count| count.trim().parse::<u64>().ok()).expect("a number")
+    };
+    let before: Vec<_> = started.iter().map(|(_, process, _)| runs(process)).collect();
+    thread::sleep(Duration::from_secs(2));
+    for ((name, process, lines), before) in started.iter().zip(before) {
+        let runs = runs(process) - before;
+        assert!(runs <= 5, "{name} ran {runs} times");
+        kill_process(Pid::from_child(&process.0), Signal::URG).expect("a living process");
+        let answer = lines.recv_timeout(Duration::from_millis(50));
+        assert!(answer.is_err(), "{name} was woken before its time: {answer:?}");
+    }
+    lab.jump(30);
+    for (name, process, lines) in started {
+        let pid = Pid::from_child(&process.0);
+        until(name, lab.dir.path(), || {
+            // It may have been about to sleep.
+            kill_process(pid, Signal::URG).expect("a living process");
+            lines.recv_timeout(Duration::from_millis(20)).ok()
+        });
+    }
+}
+
+fn answers_as_libc_does(lab: &Lab, env: &[(&str, &Path)]) {
+    let program = waits(lab);
     lab.pause();
     let start = |name| {
-        let (process, lines) = start_client(&lab, None, Command::new(&program).arg(name));
+        let mut command = Command::new(&program);
+        command.arg(name).envs(env.iter().copied());
+        let (process, lines) = start_client(lab, None, &mut command);
         let line = lines.recv_timeout(Duration::from_secs(10));
         assert_eq!(line.as_deref(), Ok("waiting"), "{name}");
         until(name, lab.dir.path(), || (process.stat()[0] == "S").then_some(()));

@@ -10,12 +10,15 @@ use sha1::{Digest, Sha1};
 
 use super::connection::{RequestInfo, Unanswered};
 use crate::{
-    log::{Command, Product, Reply, product::zookeeper::Call},
+    log::{
+        Command, Product, Reply,
+        product::{redis::is_settable, zookeeper::Call},
+    },
     server::{
         redis::frames::{self, LONGEST_ANSWER, Scan, Unreadable},
         zookeeper::jute,
     },
-    text::Text,
+    text::{Text, both},
 };
 
 /// The most bytes of a request, of any product.
@@ -213,20 +216,28 @@ impl Dialect {
 }
 
 /// Interprets a request of the Redis protocol. Returns `None` if the request is empty.
-fn redis(
-    words: Vec<String>,
-    passes: &[String],
-    scripts: &Scripts,
-) -> Result<Option<RequestInfo>, Unreadable> {
+fn redis(words: Vec<String>, passes: &[String], scripts: &Scripts) -> Result<Option<RequestInfo>, Text> {
     let Some(name) = words.first().map(|word| word.to_ascii_uppercase()) else { return Ok(None) };
     let is = |command: &str, part: &str| {
         name == command && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(part))
     };
     if is("CLIENT", "REPLY") {
-        return Err(Unreadable::NoReplies);
+        return Err(Unreadable::NoReplies.into());
     }
     if is("CLIENT", "PAUSE") && !words.get(3).is_some_and(|mode| mode.eq_ignore_ascii_case("WRITE")) {
-        return Err(Unreadable::Pause);
+        return Err(Unreadable::Pause.into());
+    }
+    if is("CONFIG", "SET") {
+        // The server's own rules know no parameters.
+        let mut set = words.iter().skip(2).step_by(2).map(|parameter| parameter.to_ascii_lowercase());
+        if let Some(mut parameter) = set.find(|parameter| !is_settable(parameter)) {
+            shorten(&mut parameter);
+            return Err(both!(
+                "it sent CONFIG SET {parameter}, which a program may not set here: it may set how the server stores, evicts, \
+                 persists and replicates (docs/safety.md lists the parameters)",
+                "它发了 CONFIG SET {parameter}，这个参数程序不能设置：可以设置存储、淘汰、持久化和复制方面的参数（docs/safety.md 列出了全部）"
+            ));
+        }
     }
     let passes = is_one_of(passes, words.iter().map(String::as_str));
     let confirmations = if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 };

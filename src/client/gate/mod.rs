@@ -31,6 +31,7 @@ mod connection;
 mod dialect;
 mod errors;
 mod task;
+mod visitors;
 
 use self::{
     connection::{Connection, GateParts},
@@ -274,7 +275,7 @@ struct Hinted {
     connections: bool,
     /// The hint that only database 0 is shown.
     databases: bool,
-    /// The errors in reply to requests that needed no turn.
+    /// The errors in reply to requests that needed no turn, and the users whose connections were refused.
     refusals: BTreeSet<String>,
 }
 

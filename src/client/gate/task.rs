@@ -6,16 +6,19 @@ use std::{
     io,
     sync::{Arc, atomic::Ordering},
     task::Poll,
+    thread,
     time::{Duration, Instant},
 };
 
+use futures::FutureExt as _;
+use rustix::process::geteuid;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{mpsc, watch},
-    task::JoinSet,
+    task::{JoinHandle, JoinSet, spawn_blocking},
 };
 
-use super::{Shared, errors::ErrorLog, serve};
+use super::{Shared, errors::ErrorLog, serve, visitors::owner};
 use crate::{
     client::protocol::{Activity, Request, Response},
     clock::LessonClock,
@@ -30,9 +33,10 @@ use crate::{
 
 /// The most connections that a program may have at once.
 const MOST_CONNECTIONS: usize = 256;
-/// How often a program is examined until it is at rest. Real time.
+/// How often a program is examined until it is at rest: at first, then ever more seldom. Real time.
+const LOOK_FIRST: Duration = Duration::from_micros(200);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// How long it is examined so often, and how often after that.
+/// After how long it is examined less often still.
 const LOOKS_CLOSELY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_millis(20);
 /// How long, in real time, the gate waits for a program that did not come to rest in time before.
@@ -50,6 +54,11 @@ const NEVER_CONNECTED: Words = Words::new(
 const MANY_CONNECTIONS: Words = Words::new(
     "Lockstep lets no more than {} connections of a program in.",
     "Lockstep 最多接受一个程序的 {} 个连接。",
+);
+
+const STRANGER: Words = Words::new(
+    "Lockstep refused a connection to this program's server by another user of this machine (user id {}).",
+    "本机的另一个用户（用户 ID {}）想连接这个程序的服务器，Lockstep 拒绝了。",
 );
 
 /// Accepts connections, carries out requests, and examines whether the program is at rest.
@@ -77,20 +86,47 @@ pub(super) struct Settling {
     pub(super) since: Instant,
     pub(super) asked: usize,
     /// When the program is examined next, whatever happens meanwhile.
-    pub(super) next_look: Instant,
+    alarm: Alarm,
 }
 
 impl Default for Settling {
     fn default() -> Self {
-        let now = Instant::now();
-        Self { since: now, asked: 0, next_look: now + LOOK_EVERY }
+        Self { since: Instant::now(), asked: 0, alarm: Alarm::after(LOOK_FIRST) }
     }
 }
 
 impl Settling {
-    /// The pause before the next examination: longer if the program has been computing for long.
-    pub(super) fn pause(&self) -> Duration {
-        if self.since.elapsed() > LOOKS_CLOSELY { LOOK_SELDOM } else { LOOK_EVERY }
+    /// Has the program examined again, the later the longer it has been computing.
+    fn look_again(&mut self) {
+        let computing = self.since.elapsed();
+        let pause = if computing > LOOKS_CLOSELY {
+            LOOK_SELDOM
+        } else {
+            (computing / 2).clamp(LOOK_FIRST, LOOK_EVERY)
+        };
+        self.alarm = Alarm::after(pause);
+    }
+}
+
+/// Wakes a task after a pause, which may be shorter than the runtime's timers can measure: these count milliseconds, and
+/// most programs rest within a fraction of one.
+struct Alarm(Option<JoinHandle<()>>);
+
+impl Alarm {
+    fn at_once() -> Self {
+        Self(None)
+    }
+
+    fn after(pause: Duration) -> Self {
+        Self(Some(spawn_blocking(move || thread::sleep(pause))))
+    }
+
+    async fn rings(&mut self) {
+        if let Some(sleeper) = &mut self.0 {
+            // It fails only if the runtime ends.
+            let _ = sleeper.await;
+            self.0 = None;
+        }
     }
 }
 
@@ -120,7 +156,6 @@ impl GateTask {
             let said = self.shared.lock().is_output_read();
             let stands = *self.frozen.borrow() && self.exits.borrow().is_none();
             let looks = settling.is_some() && !stands;
-            let next_look = settling.as_ref().map_or_else(Instant::now, |settling| settling.next_look);
             tokio::select! {
                 accepted = accept(&listeners) => {
                     if let Ok((to, program)) = accepted {
@@ -136,6 +171,7 @@ impl GateTask {
                         let settling = settling.get_or_insert_default();
                         settling.since = Instant::now();
                         settling.asked += 1;
+                        settling.alarm = Alarm::at_once();
                     } else {
                         self.carry_out(&request);
                     }
@@ -162,16 +198,19 @@ impl GateTask {
                     }
                 }
                 _ = connections.join_next(), if !connections.is_empty() => {}
-                () = tokio::time::sleep_until(next_look.into()), if looks => {
+                () = next_look(settling.as_mut()), if looks => {
+                    // Whatever has happened by now is examined now, and needs no further examination.
+                    let _ = self.shared.changed.notified().now_or_never();
                     let settling_now = settling.get_or_insert_default();
-                    let looked = self.look(settling_now, next > 0);
-                    settling_now.next_look = Instant::now() + settling_now.pause();
-                    let arrived = match looked {
+                    let arrived = match self.look(settling_now, next > 0) {
                         ProgramState::AtRest => {
                             settling = None;
                             None
                         }
-                        ProgramState::AtWork(arrived) => arrived,
+                        ProgramState::AtWork(arrived) => {
+                            settling_now.look_again();
+                            arrived
+                        }
                         ProgramState::Busy(arrived) => {
                             settling = Some(Settling::default());
                             arrived
@@ -195,7 +234,15 @@ impl GateTask {
         program: TcpStream,
         connections: &mut JoinSet<()>,
     ) {
+        let stranger = self.stranger(&program);
         let mut inner = self.shared.lock();
+        if let Some(user) = stranger {
+            let remark = STRANGER.text(&[&user.to_string()]);
+            if inner.hinted.refusals.insert(remark.en.clone()) {
+                inner.remark(remark);
+            }
+            return;
+        }
         let connecting: usize = inner.servers.iter().map(|server| server.connecting).sum();
         if inner.connections.len() + connecting >= MOST_CONNECTIONS {
             if !std::mem::replace(&mut inner.hinted.connections, true) {
@@ -215,6 +262,12 @@ impl GateTask {
             }
             shared.changed.notify_one();
         });
+    }
+
+    /// The user who has made a connection, if that is neither Lockstep's nor one of the program's.
+    fn stranger(&self, program: &TcpStream) -> Option<u32> {
+        let user = owner(program.peer_addr().ok()?, program.local_addr().ok()?)?;
+        (user != geteuid().as_raw() && !self.threads.run_as(user)).then_some(user)
     }
 
     pub(super) fn carry_out(&mut self, request: &Request) {
@@ -310,6 +363,12 @@ impl GateTask {
         shared.awake.store(busy, Ordering::Relaxed);
         drop(inner);
         if busy { ProgramState::Busy(arrived) } else { ProgramState::AtRest }
+    }
+}
+
+async fn next_look(settling: Option<&mut Settling>) {
+    if let Some(settling) = settling {
+        settling.alarm.rings().await;
     }
 }
 

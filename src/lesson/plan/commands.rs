@@ -17,7 +17,10 @@ use super::super::{
     expr::Template,
     has_word,
 };
-use crate::text::{Text, Words, both};
+use crate::{
+    log::product::redis::{SETTABLE, is_settable},
+    text::{Text, Words, both},
+};
 
 /// Commands that may have any arguments, each with its arity as in Redis' `COMMAND INFO`: the number of words including
 /// the command's name, or, if negative, the least number. The arities of commands of newer servers are from their
@@ -73,25 +76,6 @@ const SUB_COMMANDS: &[(&str, &str)] = &[
     ("CONFIG", "GET HELP RESETSTAT SET"),
     ("SCRIPT", "EXISTS FLUSH HELP KILL LOAD SHOW"),
 ];
-
-/// The parameters that `CONFIG SET` may change: how the server stores, evicts, persists and replicates, and what it
-/// notifies.
-const PARAMETERS: &str = "
-    active-defrag-cycle-max active-defrag-cycle-min active-expire-effort activedefrag activerehashing aof-load-truncated
-    aof-use-rdb-preamble appendfsync appendonly busy-reply-threshold dynamic-hz hash-max-listpack-entries
-    hash-max-listpack-value hash-max-ziplist-entries hash-max-ziplist-value hll-sparse-max-bytes hz
-    latency-monitor-threshold latency-tracking latency-tracking-info-percentiles lazyfree-lazy-eviction
-    lazyfree-lazy-expire lazyfree-lazy-server-del lazyfree-lazy-user-del lazyfree-lazy-user-flush lfu-decay-time
-    lfu-log-factor list-compress-depth list-max-listpack-size list-max-ziplist-size lua-time-limit maxmemory
-    maxmemory-eviction-tenacity maxmemory-policy maxmemory-samples min-replicas-max-lag min-replicas-to-write
-    min-slaves-max-lag min-slaves-to-write no-appendfsync-on-rewrite notify-keyspace-events repl-backlog-size
-    repl-backlog-ttl repl-ping-replica-period repl-ping-slave-period repl-timeout replica-ignore-maxmemory
-    replica-lazy-flush replica-priority replica-read-only replica-serve-stale-data set-max-intset-entries
-    set-max-listpack-entries set-max-listpack-value slave-ignore-maxmemory slave-lazy-flush slave-priority
-    slave-read-only slave-serve-stale-data slowlog-log-slower-than slowlog-max-len stop-writes-on-bgsave-error
-    stream-node-max-bytes stream-node-max-entries timeout zset-max-listpack-entries zset-max-listpack-value
-    zset-max-ziplist-entries zset-max-ziplist-value
-";
 
 /// Refused commands, the reason, and what to use instead. A sub-command follows its command after a space.
 const REFUSED: &[(&[&str], Words, Words)] = &[
@@ -271,12 +255,12 @@ pub(crate) fn check(
             let parameter =
                 word(n, &both!("which parameter this sets", "这设置的是哪个参数"))?.unwrap_or_default();
             let parameter = parameter.to_ascii_lowercase();
-            if !has_word(PARAMETERS, &parameter) {
+            if !is_settable(&parameter) {
                 let message = both!(
                     "a lesson may not set the server's parameter `{parameter}`",
                     "课程不能设置服务器参数 `{parameter}`"
                 );
-                let known = PARAMETERS.split_ascii_whitespace();
+                let known = SETTABLE.split_ascii_whitespace();
                 if let Some(near) = nearest(&parameter, known, 0.95) {
                     return Err(Mistake::new(path, message).help(did_you_mean(near)));
                 }

@@ -32,6 +32,31 @@ pub(crate) const TRAITS: Traits = Traits {
     refuses_at_once: true,
 };
 
+/// The parameters that `CONFIG SET` may change: how the server stores, evicts, persists and replicates, and what it
+/// notifies.
+pub(crate) const SETTABLE: &str = "
+    active-defrag-cycle-max active-defrag-cycle-min active-expire-effort activedefrag activerehashing aof-load-truncated
+    aof-use-rdb-preamble appendfsync appendonly busy-reply-threshold dynamic-hz hash-max-listpack-entries
+    hash-max-listpack-value hash-max-ziplist-entries hash-max-ziplist-value hll-sparse-max-bytes hz
+    latency-monitor-threshold latency-tracking latency-tracking-info-percentiles lazyfree-lazy-eviction
+    lazyfree-lazy-expire lazyfree-lazy-server-del lazyfree-lazy-user-del lazyfree-lazy-user-flush lfu-decay-time
+    lfu-log-factor list-compress-depth list-max-listpack-size list-max-ziplist-size lua-time-limit maxmemory
+    maxmemory-eviction-tenacity maxmemory-policy maxmemory-samples min-replicas-max-lag min-replicas-to-write
+    min-slaves-max-lag min-slaves-to-write no-appendfsync-on-rewrite notify-keyspace-events repl-backlog-size
+    repl-backlog-ttl repl-ping-replica-period repl-ping-slave-period repl-timeout replica-ignore-maxmemory
+    replica-lazy-flush replica-priority replica-read-only replica-serve-stale-data set-max-intset-entries
+    set-max-listpack-entries set-max-listpack-value slave-ignore-maxmemory slave-lazy-flush slave-priority
+    slave-read-only slave-serve-stale-data slowlog-log-slower-than slowlog-max-len stop-writes-on-bgsave-error
+    stream-node-max-bytes stream-node-max-entries timeout zset-max-listpack-entries zset-max-listpack-value
+    zset-max-ziplist-entries zset-max-ziplist-value
+";
+
+/// Whether `CONFIG SET` may change this parameter, written in small letters. With others, the server would listen on a
+/// port, start processes, write elsewhere or lock the lab out.
+pub(crate) fn is_settable(parameter: &str) -> bool {
+    SETTABLE.split_ascii_whitespace().any(|settable| settable == parameter)
+}
+
 pub(super) fn waits(words: &[String]) -> Duration {
     let number = |word: Option<&String>| word.and_then(|word| word.parse::<f64>().ok());
     let command = words.first().map(|name| name.to_ascii_uppercase());

@@ -9,9 +9,8 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use self::go_note::has_note_of_go;
+use super::{read_at_once, wake};
 use crate::clock::status::Wait;
 
 #[path = "../../../preload/go_note.rs"]
@@ -52,7 +51,7 @@ impl Timers {
     /// Whether a thread means nothing by running, as it does so again and again.
     pub(super) fn is_ticker(&self, process: u32, thread: u32) -> bool {
         self.processes.get(&process).is_some_and(|(_, go)| *go)
-            && fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"))
+            && read_at_once(&format!("/proc/{process}/task/{thread}/syscall"))
                 .is_ok_and(|call| is_ticker(&call))
     }
 
@@ -122,7 +121,7 @@ fn is_ticker(call: &str) -> bool {
 fn timed_poll(process: u32) -> Option<(u32, i64)> {
     fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten().find_map(|thread| {
         let thread: u32 = thread.file_name().to_str()?.parse().ok()?;
-        let call = fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall")).ok()?;
+        let call = read_at_once(&format!("/proc/{process}/task/{thread}/syscall")).ok()?;
         Some((thread, poll(&call)?))
     })
 }
@@ -138,14 +137,6 @@ fn poll(call: &str) -> Option<i64> {
     let [.., a, b, c, d] = timeout.to_be_bytes();
     let millis = i64::from(i32::from_be_bytes([a, b, c, d]));
     (millis > 0).then_some(millis * MILLISECOND)
-}
-
-/// Interrupts a thread. Go's own signal does nothing else: its scheduler interrupts threads with it all the time.
-fn wake(thread: u32) {
-    if let Some(thread) = i32::try_from(thread).ok().and_then(Pid::from_raw) {
-        // The kernel prefers the thread that is named. It may have ended.
-        let _ = kill_process(thread, Signal::URG);
-    }
 }
 
 /// Whether the waits of a process are known: it is no program of Go, or the kernel tells what its threads poll for, which
