@@ -37,6 +37,13 @@ impl Scenario {
 
     /// Why no order can have a fault, or `None` if it can. `in_process`: whether programs run inside Lockstep.
     pub(crate) fn refused_fault(&self, fault: &MayFail, in_process: bool) -> Option<Text> {
+        let sends = self.operations().any(|operation| operation.verb.is_sent());
+        if matches!(fault.how, Failing::LostReply | Failing::Cut) && !sends && !self.is_attached() {
+            return Some(both!(
+                "nothing is sent to a server here, so no order has this fault: only `crash`, `freeze` and the `skew` of a client",
+                "这里没有发给服务器的请求，顺序里不会有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"
+            ));
+        }
         refused(fault, self.lab(), self.is_attached(), in_process)
     }
 
