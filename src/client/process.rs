@@ -131,7 +131,7 @@ impl Process {
                 let breaks = self.breaks_of(&server);
                 stream::iter(self.idle(Some(&server)))
                     .for_each_concurrent(OPENING_AT_ONCE, |mut connection| async move {
-                        connection.reach(breaks).await;
+                        connection.come_back(breaks).await;
                     })
                     .await;
                 self.respond(Response::Reached);

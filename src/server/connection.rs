@@ -81,6 +81,11 @@ pub(crate) trait Connection: Send + Sync {
         future::ready(()).boxed()
     }
 
+    /// Waits until it is connected, if its library connects by itself, and reconnects otherwise.
+    fn come_back(&mut self, breaks: Breaks) -> BoxFuture<'_, ()> {
+        self.reach(breaks)
+    }
+
     /// Deletes everything that the server holds, and clears the watches on the paths `watched`.
     fn empty<'a>(&'a mut self, watched: &'a [String]) -> BoxFuture<'a, Result<(), Reply>>;
 }

@@ -162,6 +162,44 @@ async fn every_way_finds_the_same() {
     }
 }
 
+/// A reply that is lost to a client process, and a link that is cut, are the same as to a program inside Lockstep.
+#[tokio::test(flavor = "multi_thread")]
+async fn links_fail_alike_with_client_processes() {
+    let text = format!(
+        "{HEAD}lab: redis
+clients:
+  A: {{ runs: a }}
+  B: {{ runs: b }}
+programs:
+  a:
+    - take: {{ redis: 'SET lock ${{token}} NX PX 3000', allow: [Lost] }}
+    - if: take == 'OK'
+      then: [ holds: lock ]
+    - add: {{ redis: INCR n, allow: [Lost] }}
+    - if: error == 'Lost'
+      then: [ again: {{ redis: INCR n }}, count: twice ]
+  b:
+    - add: {{ redis: INCR n }}
+{ONLY}    invariants:
+      - never: value('n') == '3'
+        says: {{ en: Three., zh: 三。 }}
+        goal: {{ en: Three., zh: 三。 }}
+    claims:
+      - that: twice >= 0
+story:
+  - finish: A
+"
+    );
+    let scenario = planned(&text, "only");
+    for fault in [Failing::LostReply, Failing::Cut] {
+        let mut processes = bounds(false, true, 1, &[fault]);
+        processes.in_process = false;
+        let hosted = explored(&scenario, &bounds(true, true, 1, &[fault])).await;
+        assert!(hosted.violations > 0 || fault == Failing::Cut, "{hosted:?}");
+        assert_eq!(summary(&hosted), summary(&explored(&scenario, &processes).await), "{fault:?}");
+    }
+}
+
 /// The search that proves a fix finds the failure that it fixes: otherwise it would prove nothing. Not on ZooKeeper,
 /// where each order takes long.
 #[tokio::test(flavor = "multi_thread")]

@@ -157,3 +157,93 @@ fn an_invariant_about_what_has_not_happened_yet_is_not_broken() {
     assert_eq!(counts(&answer), [3, 3], "{}", answer.out);
     assert_eq!(answer.json()[0]["shortest"], json!(["A.put", "A.all"]), "{}", answer.out);
 }
+
+/// What A does when it does not know whether something was done, and B, which is not to find it done twice.
+const LOSES: [(&str, &str, [u64; 2]); 3] = [
+    // Without a fault 2 orders, 3 with A's reply lost, 2 with B's.
+    (
+        "lab: zookeeper\nsetup:\n  - zk: create /q\nprograms:
+  a:
+    - create: { zk: create -e -s /q/n-, allow: [Lost] }
+    - if: error == 'Lost'
+      then: [ again: { zk: create -e -s /q/n- } ]
+  b:
+    - create: { zk: create -e -s /q/n- }
+",
+        "children('/q')|length > 2",
+        [7, 3],
+    ),
+    // 4 without a fault, 2 + 3 where a reply before the commit is lost and A gives up, 7 with that of the commit, 4 with B's.
+    (
+        "lab: mariadb\nsetup:
+  - sql: CREATE TABLE t (id INT PRIMARY KEY, n INT)
+  - sql: INSERT INTO t VALUES (1, 0)
+programs:
+  a:
+    - begin: { sql: BEGIN }
+    - pay: { sql: UPDATE t SET n = n + 1 WHERE id = 1 }
+    - commit: { sql: COMMIT, allow: [Lost] }
+    - if: error == 'Lost'
+      then:
+        - begin_again: { sql: BEGIN }
+        - pay_again: { sql: UPDATE t SET n = n + 1 WHERE id = 1 }
+        - commit_again: { sql: COMMIT }
+  b:
+    - look: { sql: SELECT n FROM t WHERE id = 1 }
+",
+        "value('t/1').n > 1",
+        [20, 7],
+    ),
+    // Only the client whose reply is lost is the owner and does not know it.
+    (
+        "lab: etcd\nprograms:
+  a: &p
+    - take: { etcd: 'create lock ${self}', allow: [Lost] }
+    - if: error == 'Lost'
+      then: [ count: unknown ]
+  b: *p
+",
+        "unknown > 0 and value('lock') == 'A'",
+        [6, 2],
+    ),
+];
+
+#[test]
+fn a_reply_is_lost_on_every_product() {
+    for (body, never, expected) in LOSES {
+        let answer = explored(body, &format!("\"{never}\""), &["--fault", "lost-reply"]);
+        assert_eq!(counts(&answer), expected, "{body}\n{}", answer.out);
+    }
+}
+
+/// One by one, an order that was counted as another one with the same state is carried out itself.
+#[test]
+fn where_a_reply_is_lost_states_are_counted_as_orders_are() {
+    let (body, never, expected) = LOSES[0];
+    let args = ["--fault", "lost-reply", "--no-prune"];
+    assert_eq!(counts(&explored(body, &format!("\"{never}\""), &args)), expected);
+}
+
+#[test]
+fn a_statement_over_a_cut_link_is_not_carried_out() {
+    let body = "lab: mariadb\nsetup:
+  - sql: CREATE TABLE t (id INT PRIMARY KEY, n INT)
+  - sql: INSERT INTO t VALUES (1, 0)
+programs:
+  a:
+    - pay: { sql: UPDATE t SET n = n + 1 WHERE id = 1, allow: [Lost] }
+    - if: error == 'Lost'
+      then: [ count: unpaid ]
+  b:
+    - look: { sql: SELECT n FROM t WHERE id = 1 }
+";
+    let args = ["--fault", "cut:A->mariadb"];
+    let answer = explored(body, "\"unpaid > 0 and value('t/1').n > 0\"", &args);
+    assert_eq!(counts(&answer)[1], 0, "{}", answer.out);
+    let answer = explored(body, "unpaid > 0", &args);
+    assert!(counts(&answer)[1] > 0, "{}", answer.out);
+    // A ZooKeeper client goes on trying.
+    let refused = explored(LOSES[0].0, LOSES[0].1, &["--fault", "cut"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("goes on trying over a cut link"), "{}", refused.err);
+}

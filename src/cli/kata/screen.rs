@@ -42,7 +42,7 @@ use crate::{
 };
 
 /// How often the files are checked.
-const LOOK: Duration = Duration::from_millis(150);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The state behind the screen.
 struct Screen<'a> {

@@ -9,7 +9,7 @@ use super::{
     ClientPlan, Scenario,
     program::PlannedVerb,
 };
-use crate::text::both;
+use crate::text::{Text, both};
 
 /// Redis commands that may block inside the server.
 const WAITING: &str = "
@@ -33,6 +33,18 @@ impl Scenario {
             || !self.lab().can_be_restored()
             || self.operations().any(|operation| kept(&operation.verb))
             || waits()
+    }
+
+    /// Why no order can have a fault, or `None` if it can. `in_process`: whether programs run inside Lockstep.
+    pub(crate) fn refused_fault(&self, fault: &MayFail, in_process: bool) -> Option<Text> {
+        let sends = self.operations().any(|operation| operation.verb.is_sent());
+        if matches!(fault.how, Failing::LostReply | Failing::Cut) && !sends && !self.is_attached() {
+            return Some(both!(
+                "nothing is sent to a server here, so no order has this fault: only `crash`, `freeze` and the `skew` of a client",
+                "这里没有发给服务器的请求，顺序里不会有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"
+            ));
+        }
+        refused(fault, self.lab(), self.is_attached(), in_process)
     }
 
     /// Whether a program is shown what the root of ZooKeeper's tree has been through, so that only a new server is like
@@ -127,24 +139,8 @@ pub(crate) fn check_wanted(
             });
         }
         let is_external = clients.iter().any(|client| client.exec.is_some());
-        match fault.how {
-            Failing::Crash | Failing::Freeze => continue,
-            Failing::Skew(_) if fault.client.is_some() && !is_external => continue,
-            _ => {}
-        }
-        if !lab.can_be_restored() {
-            let message = both!(
-                "no order on these servers may have this fault: only `crash`, `freeze` and the `skew` of a client",
-                "这种服务器上的顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"
-            );
-            return Err(Mistake::new(&at, message));
-        }
-        if is_external {
-            let message = both!(
-                "no order of a client with `exec` may have this fault: only `crash` and `freeze`",
-                "有客户端写了 `exec`，这样的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
-            );
-            return Err(Mistake::new(&at, message));
+        if let Some(why) = refused(&fault, lab, is_external, lab.can_be_restored()) {
+            return Err(Mistake::new(&at, why));
         }
     }
     if nothing_is_never && explore.expect.is_about_invariants() {
@@ -158,20 +154,49 @@ pub(crate) fn check_wanted(
     Ok(())
 }
 
-/// Refuses faults that can only happen to programs that run inside Lockstep.
+/// Why no order can have a fault, or `None` if it can. `is_external`: whether any client is a program of its own.
+/// `restores`: whether the contents of servers are put back between orders.
+pub(crate) fn refused(fault: &MayFail, lab: LabKind, is_external: bool, restores: bool) -> Option<Text> {
+    let keeps_trying = |server: &&str| !lab.part_of(server).product().traits().refuses_at_once;
+    let hit = |server: &&str| fault.server.as_ref().is_none_or(|named| named == server);
+    match fault.how {
+        Failing::Crash | Failing::Freeze => None,
+        _ if is_external => Some(both!(
+            "no order of a client with `exec` may have this fault: only `crash` and `freeze`",
+            "有客户端写了 `exec`，这样的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+        )),
+        Failing::Skew(_) if fault.client.is_some() => None,
+        Failing::LostReply | Failing::Cut if lab.is_replicated() => Some(both!(
+            "no order on replicated servers may have this fault: only `crash`, `freeze` and the `skew` of a client",
+            "有副本的服务器上，顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`"
+        )),
+        Failing::Cut => lab.servers().iter().filter(|server| hit(server)).find(|server| keeps_trying(server)).map(|server| {
+            both!(
+                "a client of `{server}` goes on trying over a cut link, in its own time, so no order has this fault. Use `lost-reply`, or \
+                 `crash` and `freeze` for a session that ends",
+                "链路切断后，`{server}` 的客户端会按自己的节奏不断重连，所以顺序不能有这个故障。可以用 `lost-reply`；要让会话结束，可以用 `crash` 和 `freeze`"
+            )
+        }),
+        Failing::LostReply => None,
+        Failing::Restart | Failing::Skew(_) if restores => None,
+        Failing::Restart | Failing::Skew(_) => Some(both!(
+            "what this fault does to a server cannot be undone here for the next order: it needs Redis alone (one server or several \
+             masters) and programs of commands that wait neither in their server nor for a notification, a file or a mutex, without \
+             `EVALSHA` and `FCALL`. Here an order may have `crash`, `freeze`, `lost-reply`, `cut` and the `skew` of a client",
+            "这个故障在服务器上留下的影响，下一个顺序之前无法复原：它要求课程只用 Redis（一台，或几台独立的主节点），命令既不在服务器里等待，也不等通知、\
+             文件锁或互斥量，而且不用 `EVALSHA` 和 `FCALL`。这里可以有的故障是 `crash`、`freeze`、`lost-reply`、`cut` 和客户端的 `skew`"
+        )),
+    }
+}
+
+/// Refuses faults that the programs of a variant do not allow.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    let Some(explore) = scenario.variant().explore.as_ref().filter(|_| scenario.needs_processes()) else {
-        return Ok(());
-    };
-    let is_client = |fault: &MayFail| {
-        fault.among(scenario.clients.iter().map(|client| client.name.as_str())).client.is_some()
-    };
-    let needs_in_process = |fault: &MayFail| match fault.how {
-        Failing::Crash | Failing::Freeze => false,
-        Failing::Skew(_) => !is_client(fault),
-        _ => true,
-    };
-    let Some(n) = explore.faults.iter().position(needs_in_process) else { return Ok(()) };
-    let at = scenario.path().key("explore").key("faults").index(n);
-    Err(at.mistake(finding!("no order may have this fault here: only `crash`, `freeze` and the `skew` of a client", "这里的顺序不能有这个故障，只能是 `crash`、`freeze` 和客户端的 `skew`", "the others are for programs of Redis commands that wait neither in their server nor for a notification, a file or a mutex", "其他故障只能用于只发 Redis 命令的程序，而且不能在服务器里等待，也不等通知、文件锁或互斥量")))
+    let Some(explore) = &scenario.variant().explore else { return Ok(()) };
+    let clients = || scenario.clients.iter().map(|client| client.name.as_str());
+    for (n, fault) in explore.faults.iter().enumerate() {
+        if let Some(why) = scenario.refused_fault(&fault.among(clients()), !scenario.needs_processes()) {
+            return Err(Mistake::new(&scenario.path().key("explore").key("faults").index(n), why));
+        }
+    }
+    Ok(())
 }

@@ -155,6 +155,11 @@ impl Instruction {
 }
 
 impl PlannedVerb {
+    /// Whether it is sent to a server.
+    pub(crate) fn is_sent(&self) -> bool {
+        matches!(self, Self::Redis(_) | Self::Script { .. } | Self::Call(_) | Self::Given(_))
+    }
+
     /// What is sent, key by key and word by word, or how long it waits.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         match self {

@@ -73,19 +73,13 @@ pub(crate) async fn run(
 ) -> Result<Searched, ExploreError> {
     let options = &LabOptions { controlled_only: true, ..options.clone() };
     let rules = rules(scenario, bounds)?;
-    if scenario.needs_processes() || !bounds.in_process {
-        if rules.need_restorable_servers() || scenario.is_attached() && !rules.skew_client.is_empty() {
-            return Err(ExploreError::Fault(both!(
-                "here orders are carried out with client processes, and what a lost reply, a cut link, a restarted server or a \
-                 server's wrong clock leaves behind cannot be undone for the next order. Such faults need a lesson on Redis \
-                 alone (one server or several masters) with no operation that waits inside its server, and no `EVALSHA` or `FCALL`. Here an order may have \
-                 `crash`, `freeze` and the `skew` of a client; with clients that are programs of their own (`exec`) only \
-                 `crash` and `freeze`",
-                "这里的顺序由客户端进程执行，而丢失的回复、切断的链路、重启的服务器、服务器调错的时钟会留下痕迹，下一个顺序之前无法复原。这些\
-                 故障要求课程只用 Redis（一台，或几台独立的主节点），而且没有在服务器内部等待的操作，也没有 `EVALSHA` 和 `FCALL`。这里可以有的故障是 `crash`、`freeze` \
-                 和客户端的 `skew`；客户端是外部程序（写了 `exec`）时只有 `crash` 和 `freeze`"
-            )));
-        }
+    let in_process = bounds.in_process && !scenario.needs_processes();
+    let clients = || scenario.clients.iter().map(|client| client.name.as_str());
+    let faults = bounds.faults.iter().map(|fault| fault.among(clients()));
+    if let Some(why) = faults.filter_map(|fault| scenario.refused_fault(&fault, in_process)).next() {
+        return Err(ExploreError::Fault(why));
+    }
+    if !in_process {
         // One lab with client processes is many processes already.
         let bounds = Bounds { workers: 1, ..bounds.clone() };
         let explorer = Processes::open(scenario, options, &rules).await?;

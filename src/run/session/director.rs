@@ -389,6 +389,18 @@ impl Director {
         self.await_replies(path).await
     }
 
+    /// Waits until a client that goes on trying over a cut link is connected again, now that the link is open.
+    pub(crate) async fn await_reconnected(&mut self, link: &LinkId, path: &Path) -> Result<(), RunError> {
+        if !self.harness.ask_to_return(link).await? {
+            return Ok(());
+        }
+        // Its server does not tolerate a stopped clock while a client connects.
+        self.clock.set_rate(Rate::NORMAL)?;
+        self.handle_until(|response| matches!(response, Response::Reached), path).await?;
+        self.clock.set_rate(Rate::PAUSED)?;
+        self.settle(path).await
+    }
+
     /// Waits until everything that the servers have sent to the clients so far is recorded.
     pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), RunError> {
         loop {

@@ -190,6 +190,12 @@ impl Harness {
         frozen.map(|client| Fault::Thaw { client: client.name.clone() }).collect()
     }
 
+    /// The faults that open every link that is not.
+    pub(crate) fn releases(&self) -> Vec<Fault> {
+        let closed = self.lab.link_states().filter(|(_, state)| *state != LinkState::Open);
+        closed.map(|(link, _)| Fault::Release { link: link.clone() }).collect()
+    }
+
     fn possible_faults_of(&self, server: &str) -> Vec<Fault> {
         let name = || server.to_owned();
         if !self.lab.process(server).is_ok_and(|process| process.ended().is_none()) {
@@ -296,6 +302,19 @@ impl Harness {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Asks a client that goes on trying over a cut link to report when it is connected again. Returns whether a
+    /// [`Reached`](crate::client::protocol::Response::Reached) will come.
+    pub(crate) async fn ask_to_return(&mut self, link: &LinkId) -> Result<bool, RunError> {
+        let Some(n) = self.clients.iter().position(|known| known.name == link.from) else { return Ok(false) };
+        let comes = self.clients[n].state == ClientState::Running
+            && self.answers(&link.to)?
+            && !self.refuses_at_once(&link.to);
+        if comes {
+            self.clients[n].send(&Request::Reach { server: link.to.clone() }).await?;
+        }
+        Ok(comes)
     }
 
     /// What the link between an actor's client and a server does with `number` operations of that client that

@@ -100,6 +100,20 @@ impl Connection for Session {
         .boxed()
     }
 
+    fn come_back(&mut self, _: Breaks) -> BoxFuture<'_, ()> {
+        async {
+            let mut states = self.client.state_watcher();
+            let connected = async {
+                while states.state() == SessionState::Disconnected {
+                    states.changed().await;
+                }
+            };
+            // If it takes longer than this, the session has ended, and the next request is told so.
+            let _ = tokio::time::timeout(self.timeout, connected).await;
+        }
+        .boxed()
+    }
+
     fn empty<'a>(&'a mut self, watched: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
         async move {
             // A watch on a node that does not exist stays until the node is created.

@@ -80,10 +80,13 @@ impl Racer {
             _ => String::new(),
         };
         self.note_damage(choice);
-        match self.director.choose(choice).await? {
-            Ok(()) => Ok(self.describe(choice, &label, before)),
-            Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
+        if let Err(refused) = self.director.choose(choice).await? {
+            return Err(self.director.mistake(&programs(), refused.en));
         }
+        if let Choice::Inject(Fault::Release { link }) = choice {
+            self.director.await_reconnected(link, &programs()).await?;
+        }
+        Ok(self.describe(choice, &label, before))
     }
 
     /// Notes what a choice does to the lab that emptying its servers does not undo.
@@ -91,10 +94,15 @@ impl Racer {
         let scenario = &self.director.scenario;
         match choice {
             Choice::Inject(Fault::Freeze { .. } | Fault::Thaw { .. }) => {}
-            // The lease of a dead client of etcd goes on. External programs are started anew for each order.
+            // The lease of a client of etcd that is dead, or did not learn of its lease, goes on. External programs are
+            // started anew for each order.
             Choice::Inject(Fault::Crash { .. }) if !scenario.lab().has(Product::Etcd) => {
-                self.needs_clients = !scenario.is_attached();
+                self.needs_clients |= !scenario.is_attached();
             }
+            // Clients connect again.
+            Choice::Inject(
+                Fault::Hold { .. } | Fault::Drop { .. } | Fault::Cut { .. } | Fault::Release { .. },
+            ) if !scenario.lab().has(Product::Etcd) => {}
             Choice::Inject(Fault::SkewClient { .. }) => self.needs_restart |= scenario.is_attached(),
             Choice::Inject(_) => self.needs_restart = true,
             _ => {}
@@ -166,9 +174,10 @@ impl Racer {
             // The next order begins with fresh processes.
             return Ok(log);
         }
-        // The next order begins without frozen clients.
-        for thaw in self.director.harness.thaws() {
-            self.director.inject_fault(&thaw, &programs()).await?;
+        // The next order begins without frozen clients and cut links.
+        let harness = &self.director.harness;
+        for mended in harness.thaws().into_iter().chain(harness.releases()) {
+            self.director.inject_fault(&mended, &programs()).await?;
         }
         self.watched.extend(watched_paths(&log));
         Ok(log)

@@ -167,7 +167,8 @@ impl InProcess {
         };
         let footprint = self.footprint(server, &wire, &name)?;
         let mut touch = StepFootprint { actor: Some(actor), ..StepFootprint::default() };
-        if from.tally.of(&self.scenario, actor).is_cut_from(server_of(&self.scenario, operation)) {
+        let to = server_of(&self.scenario, operation);
+        if to.is_some_and(|to| from.tally.of(&self.scenario, actor).is_cut_from(to)) {
             output.events.push(next.actors[actor].sent(OpId(from.steps as u64), operation, &wire));
             self.take_reply(from, next, actor, &Reply::Lost("the link is cut".to_owned()), output)?;
             return Ok((touch, Vec::new()));

@@ -65,7 +65,8 @@ pub struct Processes {
     /// The node whose state servers and clients are in, or `None` before the first order.
     current: Option<Trail>,
     pub(super) tally: Tally,
-    steps: usize,
+    /// Where the events of each step begin.
+    steps: Vec<usize>,
     pub(super) tracked: Tracked,
     commands: Commands,
     pub(super) connections: HashMap<String, RespConnection>,
@@ -89,7 +90,7 @@ impl Processes {
             cancelled: watch::Sender::new(false),
             current: None,
             tally: Tally::new(scenario),
-            steps: 0,
+            steps: Vec::new(),
             tracked: Tracked::new(scenario),
             commands: Commands::default(),
             connections: HashMap::new(),
@@ -137,7 +138,7 @@ impl Processes {
 
     fn begin_order(&mut self) -> Result<(), ExploreError> {
         (self.tally, self.steps, self.tracked) =
-            (Tally::new(&self.scenario), 0, Tracked::new(&self.scenario));
+            (Tally::new(&self.scenario), Vec::new(), Tracked::new(&self.scenario));
         if self.current.take().is_some() {
             self.wait(async |racer| racer.finish_order().await)?;
         }
@@ -220,7 +221,7 @@ impl Processes {
         let from = self.racer.director.log().len();
         let slow = self.situation().is_slow();
         self.tally.add(pick, slow);
-        self.steps += 1;
+        self.steps.push(from);
         for choice in pick.choices(&self.scenario) {
             let words = self.wait(async |racer| racer.take_choice(&choice).await)?;
             self.repeats.step(pick, words);
@@ -241,7 +242,7 @@ impl Processes {
         if !step.woken.is_empty() && !waits(self) {
             let slow = self.situation().is_slow();
             self.tally.add(step.pick, slow);
-            self.steps += 1;
+            self.steps.push(self.racer.director.log().len());
             return Ok(Vec::new());
         }
         let again = self.step(step.pick, &mut StepFootprint::default())?;
@@ -320,7 +321,7 @@ impl Processes {
             // An operation that waits inside a server may be unblocked by any move.
             let waits = matches!(event.kind, EventKind::Blocked { .. });
             touch.all |= waits || event.kind.actor().is_some_and(|actor| Some(actor) != touch.actor);
-            self.tracked.take(self.steps, event, touch);
+            self.tracked.take(self.steps.len(), event, touch);
         }
         // What an expression reads is not known here, so any move may change it.
         if self.scenario.invariants.iter().any(|plan| matches!(plan.never, NeverPlan::That(_))) {
@@ -469,8 +470,8 @@ impl Explorer for Processes {
         let expressions = breaches.into_iter().filter_map(|Breach { invariant, at, .. }| {
             let NeverPlan::That(_) = self.scenario.invariants[invariant].never else { return None };
             // The step that an event belongs to, or `None` if it is before the first.
-            let chosen = log.events()[..=at].iter().filter(|event| matches!(event.kind, EventKind::Chose(_)));
-            let ways = vec![chosen.count().checked_sub(1).into_iter().collect()];
+            let begun = self.steps.partition_point(|from| *from <= at);
+            let ways = vec![begun.checked_sub(1).into_iter().collect()];
             Some(Broken { invariant, ways })
         });
         let broken: Vec<Broken> = self.tracked.broken(&self.scenario).chain(expressions).collect();

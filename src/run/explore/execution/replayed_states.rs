@@ -22,7 +22,7 @@ use crate::{
         LabKind, Scenario,
         plan::{NeverPlan, PlannedVerb},
     },
-    log::{Access, ActorId, Choice, Command, Event, EventKind, Log, OpId, Product, Reply},
+    log::{Access, ActorId, Choice, Command, Event, EventKind, Fault, Log, OpId, Product, Reply},
     run::explore::{
         Ending, ExploreError, Explorer, Layer, Pick,
         growth::SpaceProgress,
@@ -271,9 +271,9 @@ struct Seen {
 impl Seen {
     fn of(log: &Log, scenario: &Scenario) -> Self {
         let numbers = Numbers::of(log);
-        // Moves take only the time that the machine needs, and wait for nothing: unless time is allowed to
-        // pass, or a process is frozen, the times of events do not matter.
-        let passes = |kind: &EventKind| matches!(kind, EventKind::Chose(choice) if !is_move(choice));
+        // Moves, also those whose replies are lost, take only the time that the machine needs, and wait for nothing:
+        // unless time is allowed to pass, or a process is frozen, the times of events do not matter.
+        let passes = |kind: &EventKind| matches!(kind, EventKind::Chose(choice) if !takes_no_time(choice));
         let timed = log.events().iter().any(|event| passes(&event.kind));
         let mut by_actor = vec![String::new(); scenario.actors.len()];
         let (mut shared, mut sent, mut waiting) = (String::new(), HashMap::new(), Vec::new());
@@ -282,7 +282,7 @@ impl Seen {
             history.take(index, event);
             let Event { at, kind } = event;
             match kind {
-                EventKind::Chose(choice) if !is_move(choice) => {
+                EventKind::Chose(choice) if !takes_no_time(choice) => {
                     let _ = write!(shared, "{choice:?} {at:?};");
                 }
                 EventKind::Sent { op, command, .. } => drop(sent.insert(*op, command)),
@@ -314,8 +314,11 @@ impl Seen {
     }
 }
 
-fn is_move(choice: &Choice) -> bool {
-    matches!(choice, Choice::Move { .. })
+fn takes_no_time(choice: &Choice) -> bool {
+    matches!(
+        choice,
+        Choice::Move { .. } | Choice::Inject(Fault::Hold { .. } | Fault::Drop { .. } | Fault::Release { .. })
+    )
 }
 
 fn is_zookeeper(command: &Command) -> bool {
@@ -368,6 +371,10 @@ impl Numbers {
         let mut event = serde_json::to_value(kind).unwrap_or_default();
         if let Some(fields) = event.as_object_mut() {
             fields.remove("op");
+            // How a broken connection is noticed first depends on the machine.
+            if matches!(kind, EventKind::Replied { reply, .. } if reply.is_lost()) {
+                fields.insert("reply".to_owned(), "Lost".into());
+            }
             if !timed {
                 fields.remove("until");
             }

@@ -36,25 +36,18 @@ pub struct Rules {
     pub skew_client: Vec<(usize, i64)>,
 }
 
-impl Rules {
-    /// Whether there is any fault that only programs inside Lockstep can be subjected to.
-    pub(crate) fn need_restorable_servers(&self) -> bool {
-        !(self.lose_reply.is_empty()
-            && self.cut.is_empty()
-            && self.restart.is_empty()
-            && self.skew.is_empty())
-    }
-}
-
 /// The name of an operation: `A.acquire`.
 pub(crate) fn operation_name(scenario: &Scenario, actor: ActorId, label: &str) -> String {
     format!("{}.{label}", scenario.actor(actor).actor.name)
 }
 
-/// The index of the server that an operation goes to: the first, if it names none.
-pub(crate) fn server_of(scenario: &Scenario, operation: &PlannedOperation) -> usize {
+/// The index of the server that an operation goes to, the first if it names none. `None` if nothing is sent.
+pub(crate) fn server_of(scenario: &Scenario, operation: &PlannedOperation) -> Option<usize> {
+    if !operation.verb.is_sent() {
+        return None;
+    }
     let named = operation.on.as_deref();
-    named.and_then(|on| scenario.lab().servers().iter().position(|server| *server == on)).unwrap_or(0)
+    Some(named.and_then(|on| scenario.lab().servers().iter().position(|server| *server == on)).unwrap_or(0))
 }
 
 /// The effects of faults on a client.
@@ -154,8 +147,8 @@ fn grants_leases(scenario: &Scenario) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Situation {
     tally: Tally,
-    /// The actors that can move, each with the server of its next operation, and its client.
-    able: Vec<(ActorId, usize, usize)>,
+    /// The actors that can move, each with the server that its next operation is sent to, and its client.
+    able: Vec<(ActorId, Option<usize>, usize)>,
     /// Whether any actor waits for time to pass.
     timer: bool,
     /// How many milliseconds a `Pass` must last for the next key to expire.
@@ -173,7 +166,7 @@ impl Situation {
         let asks = |actor: ActorId| {
             let operation = actors[actor].next_operation();
             let client = scenario.clients.iter().position(|plan| plan.actors.contains(&(actor.0 as usize)));
-            let server = operation.map_or(0, |operation| server_of(scenario, operation));
+            let server = operation.and_then(|operation| server_of(scenario, operation));
             (actor, server, client.unwrap_or(0))
         };
         Self {
@@ -236,10 +229,11 @@ impl Situation {
         let freeze = busy.iter().filter(|client| hit(&rules.freeze, **client));
         picks.extend(freeze.map(|client| Pick::Freeze(*client)));
         let hears = |client: usize, server: usize| !tally.clients[client].is_cut_from(server);
-        let loses = able
-            .iter()
-            .filter(|(_, server, client)| rules.lose_reply.contains(client) && hears(*client, *server));
-        picks.extend(loses.map(|(actor, server, _)| Pick::LoseReply(*actor, *server)));
+        let loses = able.iter().filter_map(|(actor, server, client)| {
+            let server = server.filter(|server| rules.lose_reply.contains(client) && hears(*client, *server));
+            Some(Pick::LoseReply(*actor, server?))
+        });
+        picks.extend(loses);
         let cut = rules.cut.iter().filter(|(client, server)| {
             busy.contains(client) && !tally.clients[*client].frozen && hears(*client, *server)
         });
@@ -270,7 +264,7 @@ mod tests {
 
     fn situation() -> Situation {
         let tally = Tally { clients: vec![ClientState::default(); 2], ..Tally::default() };
-        Situation { tally, able: vec![(A, 0, 0)], timer: true, expiry: Some(7), busy: vec![0, 1] }
+        Situation { tally, able: vec![(A, Some(0), 0)], timer: true, expiry: Some(7), busy: vec![0, 1] }
     }
 
     fn rules() -> Rules {
