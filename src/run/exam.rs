@@ -112,7 +112,7 @@ impl Exam {
         // Variants that fail have orders of both kinds, the others only safe ones. So the two kinds of
         // variants alternate as long as there are any.
         let (fail, prevent): (Vec<_>, Vec<_>) =
-            scenarios.into_iter().partition(|scenario| scenario.variant().expect == Expect::Shown);
+            scenarios.into_iter().partition(|scenario| scenario.variant().expects() == Expect::Shown);
         let mut scenarios = interleaved(fail, prevent);
         // Nobody waits for the slowest search: it is made while others are answered.
         let slow = |scenario: &Scenario| scenario.lab() == LabKind::Etcd;
