@@ -19,7 +19,7 @@ pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
                 .iter()
                 .map(|(name, variant)| {
                     json!({
-                        "name": name, "title": title(loaded, name), "expect": variant.expect,
+                        "name": name, "title": title(loaded, name), "expect": variant.expects(),
                         "lab": lesson.lab_of(variant),
                     })
                 })

@@ -337,8 +337,9 @@ pub enum Count {
 pub struct Variant {
     /// The variant's title.
     pub title: Text,
-    /// Whether the claims show the failure, or that it is prevented.
-    pub expect: Expect,
+    /// Whether the claims show the failure, or that it is prevented. Default: prevented with `fixes`, otherwise shown.
+    #[serde(default)]
+    pub expect: Option<Expect>,
     /// The variant whose failure this one prevents while all else is equal: the two are compared by default.
     #[serde(default)]
     pub fixes: Option<String>,
@@ -377,6 +378,13 @@ pub struct Variant {
     pub explore: Option<Explore>,
     /// What must be observed.
     pub claims: Vec<Claim>,
+}
+
+impl Variant {
+    /// What it means when all claims hold: whoever names the failure that it fixes need not say that it prevents it.
+    pub fn expects(&self) -> Expect {
+        self.expect.unwrap_or(if self.fixes.is_some() { Expect::Prevented } else { Expect::Shown })
+    }
 }
 
 /// What it means when all claims of a variant hold.

@@ -112,7 +112,7 @@ impl Exam {
         // Variants that fail have orders of both kinds, the others only safe ones. So the two kinds of
         // variants alternate as long as there are any.
         let (fail, prevent): (Vec<_>, Vec<_>) =
-            scenarios.into_iter().partition(|scenario| scenario.variant().expect == Expect::Shown);
+            scenarios.into_iter().partition(|scenario| scenario.variant().expects() == Expect::Shown);
         let mut scenarios = interleaved(fail, prevent);
         // Nobody waits for the slowest search: it is made while others are answered.
         let slow = |scenario: &Scenario| scenario.lab() == LabKind::Etcd;
@@ -150,15 +150,20 @@ impl Exam {
                 && self.found.len() < SET_ASIDE
                 && let Some(scenario) = self.scenarios.pop_front()
             {
-                let mut found = Box::pin(questions(&scenario, &self.options)).await?;
-                found.retain(|question| self.seen.insert(question.order.clone()));
-                self.found.extend(found);
+                let found = Box::pin(questions(&scenario, &self.options)).await?;
+                self.keep(found);
                 continue;
             }
             let next = self.found.remove(wanted.unwrap_or(0));
             self.wants_safe = next.as_ref().is_some_and(|question| !question.safe);
             return Ok(next);
         }
+    }
+
+    /// Adds the questions whose orders were not found before.
+    fn keep(&mut self, mut found: Vec<ExamQuestion>) {
+        found.retain(|question| self.seen.insert(question.order.clone()));
+        self.found.extend(found);
     }
 }
 
@@ -290,4 +295,86 @@ fn commands(CarriedOut { moves, log, .. }: &CarriedOut) -> Vec<String> {
         words
     };
     moves.iter().cloned().map(with_command).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        lesson::Library,
+        run::{
+            explore::{SearchedSpace, Stuck, StuckOrders},
+            race::Outcome,
+        },
+    };
+
+    /// What was found of orders, each by how many programs it leaves unfinished and whether it breaks something.
+    fn found(ends: &[(usize, bool)], stuck: &[Stuck]) -> Explored {
+        let outcomes = ends.iter().map(|(unfinished, violates)| OutcomeSeen {
+            outcome: Outcome { unfinished: *unfinished, ..Outcome::default() }.into(),
+            orders: 1,
+            first: Vec::new(),
+            violates: *violates,
+        });
+        let stuck = stuck.iter().map(|stuck| StuckOrders {
+            stuck: *stuck,
+            orders: 1,
+            says: Text::default(),
+            first: Vec::new(),
+            order: None,
+            why: None,
+            unavoidable: None,
+        });
+        Explored {
+            tried: ends.len() as u64,
+            pruned: 0,
+            space: SearchedSpace::default(),
+            cut: 0,
+            violations: 0,
+            broken: Vec::new(),
+            each: Vec::new(),
+            stuck: stuck.collect(),
+            outcomes: outcomes.collect(),
+            shortest: None,
+            complete: true,
+            wall: Duration::ZERO,
+            searching: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn an_order_in_which_a_client_waits_forever_is_not_asked_about_as_a_safe_one() {
+        let ends = [(0, false), (1, false), (1, true)];
+        let left = |stuck: &[Stuck]| -> Vec<(usize, bool)> {
+            let outcomes = clear(found(&ends, stuck)).into_iter();
+            outcomes.map(|seen| (seen.outcome.unfinished, seen.violates)).collect()
+        };
+        assert_eq!(left(&[Stuck::Deadlock]), [(0, false), (1, true)]);
+        // A program that gave up, or an order that was cut, waits for nothing.
+        assert_eq!(left(&[Stuck::GaveUp]), ends);
+        assert_eq!(left(&[]), ends);
+    }
+
+    #[tokio::test]
+    async fn an_order_is_asked_about_once_and_safe_ones_alternate_with_others() {
+        let library = Library::carried();
+        let loaded = library.find("unlock-someone-elses-lock").expect("a carried lesson");
+        let scenario = Scenario::plan(loaded, "blind-del", &Params::new()).expect("it is good");
+        let question = |order: &str, safe| ExamQuestion {
+            scenario: scenario.clone(),
+            order: vec![Text::new(order, order)],
+            safe,
+            why: None,
+            log: Log::new(),
+        };
+        let mut exam = Exam::new([], LabOptions::with_binary("lockstep".into()), 0);
+        exam.keep(vec![question("A, A", true), question("B, A", false), question("A, B", true)]);
+        exam.keep(vec![question("B, A", false), question("B, B", true)]);
+        let mut asked = Vec::new();
+        while let Some(next) = exam.next().await.expect("nothing is searched") {
+            asked.push((next.order[0].en.clone(), next.safe));
+        }
+        let of = |order: &str, safe| (order.to_owned(), safe);
+        assert_eq!(asked, [of("A, A", true), of("B, A", false), of("A, B", true), of("B, B", true)]);
+    }
 }

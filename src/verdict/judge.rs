@@ -83,7 +83,7 @@ pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
 fn judged(scenario: &Scenario, log: &Log) -> Verdict {
     let facts = Arc::new(Facts::new(scenario, log));
     let names = facts.names(scenario);
-    let prevented = scenario.variant().expect == Expect::Prevented;
+    let prevented = scenario.variant().expects() == Expect::Prevented;
     let broken = if prevented { broken(scenario, log) } else { Vec::new() };
     let claims: Vec<ClaimResult> = scenario
         .claims

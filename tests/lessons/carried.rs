@@ -230,7 +230,7 @@ async fn every_recording_is_stepped_to_the_verdict_that_its_lesson_promises() {
     for scenario in all_carried() {
         let name = carried::file_name(&scenario);
         let recording = carried::open(&scenario).unwrap_or_else(|error| panic!("{error}; {MENDED_BY}"));
-        let (steps, expect) = (scenario.story.len(), scenario.variant().expect);
+        let (steps, expect) = (scenario.story.len(), scenario.variant().expects());
         let mut session = session::replay(scenario, recording.log.clone());
         let (mut log, mut verdict, mut taken) = (Log::new(), None, 0);
         let mut ended = false;

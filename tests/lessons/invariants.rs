@@ -50,7 +50,7 @@ fn broken_names(scenario: &Scenario, log: &Log) -> Vec<String> {
 
 /// Why a run does not treat its invariants as its variant promises.
 fn wrong(scenario: &Scenario, log: &Log) -> Option<String> {
-    let (expect, told) = (scenario.variant().expect, broken_names(scenario, log));
+    let (expect, told) = (scenario.variant().expects(), broken_names(scenario, log));
     let kept = told.is_empty() == (expect == Expect::Prevented);
     (!kept).then(|| format!("{}: {expect:?}, and broken are {told:?}", name(scenario)))
 }

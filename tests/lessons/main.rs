@@ -44,6 +44,7 @@ mod mistakes_whole;
 mod questions;
 mod race;
 mod recipes;
+mod repetition;
 mod run;
 mod send;
 mod sentinel;

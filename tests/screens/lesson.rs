@@ -15,6 +15,7 @@ use lockstep::{
     ui::{
         app::{App, AppOptions, Ended, Message, Mode, run},
         chart::Chart,
+        state::catalogue::{Catalogue, CatalogueEntry},
         theme::{Environment, Glyphs, Ink, Role, Theme, ThemeName, glyphs},
     },
     verdict::{Outcome, Verdict},
@@ -139,6 +140,29 @@ fn the_catalogue_lists_lessons_in_both_languages_and_says_what_is_broken() {
     assert!(stand.shows("my-lesson") && stand.shows("stroy"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
     assert!(matches!(stand.app.mode(), Mode::Browsing), "a broken lesson cannot be opened");
+}
+
+#[test]
+fn a_cell_of_a_table_is_opened_with_enter() {
+    let lesson = scenarios::carried("which-lock", "redis-polling-freeze").loaded.lesson.clone();
+    for (down, (name, variant)) in lesson.variants.iter().enumerate() {
+        let mut stand = Stand::catalogue(Lang::En, (80, 24));
+        let options = AppOptions { lang: Lang::En, reduced_motion: true, ..AppOptions::default() };
+        let lessons = Catalogue::new(vec![CatalogueEntry::from(&lesson)]);
+        stand.app = App::new(lessons, stand.runs.clone(), &options);
+        stand.app.resize(stand.area);
+        stand.key(KeyCode::Right);
+        for _ in 0..down {
+            stand.key(KeyCode::Down);
+        }
+        // The chosen cell is named below the table.
+        let title = variant.title.en.split(": ").next().unwrap_or_default();
+        assert!(stand.shows(title), "{title}: {:#?}", stand.rows());
+        stand.key(KeyCode::Enter);
+        let opened: Vec<LessonChoice> =
+            stand.runs.opened.borrow().iter().map(|(choice, _)| choice.clone()).collect();
+        assert_eq!(opened, [LessonChoice { id: lesson.id.clone(), variant: name.clone() }]);
+    }
 }
 
 #[test]

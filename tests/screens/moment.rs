@@ -221,7 +221,7 @@ fn overselling_alarms_as_much_as_two_holders_do() {
         assert!(red + 2 >= unlock[0].min(unlock[1]), "{variant}: {red} of {unlock:?} {rows:#?}");
         assert!(rows.iter().any(|row| row.contains(banner)), "{lesson}/{variant} {rows:#?}");
     }
-    for (scenario, log) in recorded_if(|_, variant| variant.expect == Expect::Prevented) {
+    for (scenario, log) in recorded_if(|_, variant| variant.expects() == Expect::Prevented) {
         // A fencing token prevents the harm, but two clients may still believe that they hold the lock.
         let calm = World::fold(&log, log.len()).holding.overlaps().is_empty();
         if calm {

@@ -37,7 +37,7 @@ pub(super) fn of(lock: &Lock) -> Vec<FaultSeen> {
     let cell = |column: &String| {
         let variant = format!("{}-{column}", lock.id);
         let scenario = Scenario::plan(&loaded, &variant, &Params::new()).ok()?;
-        let two_inside = scenario.variant().expect == Expect::Shown;
+        let two_inside = scenario.variant().expects() == Expect::Shown;
         Some(FaultSeen { fault: column.clone(), waited_ms: open::figure(&scenario), two_inside, variant })
     };
     columns.filter_map(cell).collect()

@@ -136,7 +136,7 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
             let known = lesson.variants.keys().map(String::as_str);
             return Err(Mistake::unknown(&path, both!("variant", "方案"), fixed, known));
         };
-        if (variant.expect, other.expect) == (Expect::Prevented, Expect::Shown) {
+        if (variant.expects(), other.expects()) == (Expect::Prevented, Expect::Shown) {
             continue;
         }
         let message = both!("`{name}` cannot be the fix of `{fixed}`", "`{name}` 不能作为 `{fixed}` 的修复");

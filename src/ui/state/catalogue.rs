@@ -198,7 +198,7 @@ impl From<&Arc<Lesson>> for CatalogueEntry {
         let variants = lesson.variants.iter().map(|(name, variant)| CatalogueVariant {
             name: name.clone(),
             title: variant.title.clone(),
-            expect: variant.expect,
+            expect: variant.expects(),
             fixes: variant.fixes.as_ref().and_then(|name| lesson.variants.get_index_of(name)),
             lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),

@@ -198,7 +198,7 @@ fn check_prevented(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mis
     let forbids = |invariants: &[Invariant]| {
         invariants.iter().any(|one| matches!(&one.never, Never::Overlap { overlap } if overlap == lock))
     };
-    let is_broken = scenario.variant().expect == Expect::Prevented
+    let is_broken = scenario.variant().expects() == Expect::Prevented
         && scenario.written_invariants().is_none_or(|(invariants, _)| forbids(invariants));
     if !is_broken || scenario.is_open() {
         return Ok(());
