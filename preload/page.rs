@@ -38,6 +38,9 @@ pub const VDSO_VARIABLE: &str = "LESSON_CLOCK_VDSO";
 
 /// The environment variable that names the file in which a program's threads publish what they wait for.
 pub const STATUS_VARIABLE: &str = "LESSON_CLOCK_STATUS";
+/// The environment variable that lets a program's threads sleep while lesson time stands still. Only where lesson time
+/// passes in jumps, after each of which Lockstep examines the program: where it runs, they must notice by themselves.
+pub const SLEEPS_VARIABLE: &str = "LESSON_CLOCK_SLEEPS";
 /// The number of entries in that file. In the first entry the first number counts the waits that found no free entry.
 pub const STATUS_ENTRIES: usize = 1024;
 /// The numbers of an entry: the thread's id (0: free), the lesson-monotonic time until which it waits, how many waits have

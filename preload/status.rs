@@ -10,7 +10,7 @@ use crate::{
 use core::{
     ffi::{CStr, c_int, c_long, c_void},
     ptr,
-    sync::atomic::{AtomicI64, AtomicPtr, Ordering},
+    sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, Ordering},
 };
 
 const O_RDWR_CLOEXEC: c_int = 0o2_000_002;
@@ -30,6 +30,11 @@ pub(crate) type Deadline = [AtomicI64; 2];
 pub(crate) const STATUS_NAME: &CStr = c"LESSON_CLOCK_STATUS";
 const _: () = assert!(crate::moment::same(STATUS_NAME.to_bytes(), page::STATUS_VARIABLE.as_bytes()));
 
+const SLEEPS_NAME: &CStr = c"LESSON_CLOCK_SLEEPS";
+const _: () = assert!(crate::moment::same(SLEEPS_NAME.to_bytes(), page::SLEEPS_VARIABLE.as_bytes()));
+/// Whether threads may sleep while lesson time stands still.
+static SLEEPS: AtomicBool = AtomicBool::new(false);
+
 /// Maps the file if the environment names one. SAFETY: the environment is not being changed.
 pub(crate) unsafe fn map() {
     // SAFETY: promised by the caller; `path` is a C string, and the mapping is checked and never unmapped.
@@ -45,6 +50,7 @@ pub(crate) unsafe fn map() {
         let mapped = mmap(ptr::null_mut(), page::STATUS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         close(fd);
         if mapped.addr() != usize::MAX {
+            SLEEPS.store(!getenv(SLEEPS_NAME.as_ptr()).is_null(), Ordering::Release);
             STATUS.store(mapped.cast(), Ordering::Release);
         }
     }
@@ -130,7 +136,7 @@ impl Waits {
     /// again when a signal has interrupted it, until the same deadline: then that is where it is, and waking the thread
     /// makes it pass. It must stay in its place until [`Waits::wakes`].
     pub(crate) fn sleeps(&self, deadline: Option<&Deadline>) -> bool {
-        let sleeps = self.0.is_some() && can_be_woken();
+        let sleeps = SLEEPS.load(Ordering::Acquire) && self.0.is_some() && can_be_woken();
         if let Some(entry) = self.0.as_ref().filter(|_| sleeps) {
             let deadline = deadline.map_or(ptr::null_mut(), |deadline| ptr::from_ref(deadline).cast_mut());
             entry.deadline.store(deadline, Ordering::SeqCst);

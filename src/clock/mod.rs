@@ -22,7 +22,7 @@ pub(crate) mod status;
 pub(crate) mod time;
 pub(crate) mod writer;
 
-pub(crate) use self::page::{STATUS_VARIABLE, VDSO_VARIABLE};
+pub(crate) use self::page::{SLEEPS_VARIABLE, STATUS_VARIABLE, VDSO_VARIABLE};
 pub use self::{rate::Rate, time::LessonTime};
 
 use self::{

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::{CLIENT, Lab, LabError, Process, limits};
-use crate::clock::{STATUS_VARIABLE, Slot, status::StatusFile};
+use crate::clock::{SLEEPS_VARIABLE, STATUS_VARIABLE, Slot, status::StatusFile};
 use crate::lesson::{
     library::carried_programs,
     plan::{Exec, Origin},
@@ -79,6 +79,9 @@ impl Lab {
         let mut command = spawner::guarded(&self.binary, program);
         let slot = self.clock.allocate_slot();
         command.args(args).envs(self.clock.env(slot.as_ref())).env(STATUS_VARIABLE, status.path());
+        if self.kind.topology().jump {
+            command.env(SLEEPS_VARIABLE, "1");
+        }
         command.env("LOCKSTEP_CLIENT", name);
         command.envs(addresses(product, servers));
         match &exec.origin {

@@ -597,7 +597,7 @@ fn a_wait_that_ends_early_answers_as_libc_does() {
 fn a_wait_of_a_users_program_that_ends_early_answers_as_libc_does() {
     let lab = Lab::new();
     let status = status(&lab);
-    answers_as_libc_does(&lab, &[("LESSON_CLOCK_STATUS", &status)]);
+    answers_as_libc_does(&lab, &[("LESSON_CLOCK_STATUS", &status), ("LESSON_CLOCK_SLEEPS", Path::new("1"))]);
 }
 
 /// A file in which the threads of a user's program publish what they wait for.
@@ -618,7 +618,7 @@ fn a_thread_of_a_users_program_sleeps_through_a_pause_and_is_woken() {
     let started: Vec<_> = asleep
         .map(|name| {
             let mut command = Command::new(&program);
-            command.arg(name).env("LESSON_CLOCK_STATUS", &status);
+            command.arg(name).env("LESSON_CLOCK_STATUS", &status).env("LESSON_CLOCK_SLEEPS", "1");
             let (process, lines) = start_client(&lab, None, &mut command);
             assert_eq!(lines.recv_timeout(Duration::from_secs(10)).as_deref(), Ok("waiting"), "{name}");
             until(name, lab.dir.path(), || (process.stat()[0] == "S").then_some(()));
