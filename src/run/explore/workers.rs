@@ -75,8 +75,8 @@ pub(crate) async fn run(
     let rules = rules(scenario, bounds)?;
     let in_process = bounds.in_process && !scenario.needs_processes();
     let clients = || scenario.clients.iter().map(|client| client.name.as_str());
-    let faults = bounds.faults.iter().map(|fault| fault.among(clients()));
-    if let Some(why) = faults.filter_map(|fault| scenario.refused_fault(&fault, in_process)).next() {
+    let mut faults = bounds.faults.iter().map(|fault| fault.among(clients()));
+    if let Some(why) = faults.find_map(|fault| scenario.refused_fault(&fault, in_process)) {
         return Err(ExploreError::Fault(why));
     }
     if !in_process {
