@@ -345,7 +345,8 @@ fn summary(scenario: &Scenario, found: &Explored, stopped: bool, lang: Lang) -> 
         lines.push(format!("    {}", words::FULL.with(lang, &of_known)));
     } else if !found.complete {
         lines.push(format!("    {}", if stopped { words::INCOMPLETE } else { words::TIME_IS_UP }.get(lang)));
-        if space.states > 0 {
+        // Where orders are tried one by one, no known state is left: the number would read as if all were done.
+        if space.states_left > 0 {
             lines.push(format!("    {}", words::CONTINUED.with(lang, &of_known)));
         }
     } else if found.orders() == 1 {

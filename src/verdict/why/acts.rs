@@ -26,8 +26,15 @@ pub(crate) fn explain(case: &Case<'_>, never: &str, breach: &Breach) -> Option<W
         let counted = case.counted(breach.at).filter(|_| elsewhere);
         counted.into_iter().flatten().find_map(|(_, actor)| case.refused_exec(actor, breach.at))
     };
+    // The refused transaction itself was the breach: its sender counts on what was never written.
+    let by_refused = || {
+        let sent = (0..breach.at).rev().find(|n| case.sender(*n).is_some())?;
+        let why = case.refused_exec(case.sender(sent)?, breach.at + 1)?;
+        (why.second > sent).then_some(why)
+    };
     refused()
         .or_else(|| certain.map(|(_, why)| why))
+        .or_else(by_refused)
         .or_else(|| acts.iter().find_map(|act| both_looked(case, act)))
 }
 

@@ -189,6 +189,14 @@ impl<'a> Case<'a> {
         self.sent(sent).map_or(&[], Command::redis_words)
     }
 
+    /// Whether a holder added to a key that had an end already, and that end stayed until another was granted the lock.
+    pub(crate) fn joined(&self, set: &Effect, granted: &Effect) -> bool {
+        let end = |event: usize| self.keyspace_at(&set.server, event)?.keys.get(&set.key)?.expires_at;
+        let before = end(set.sent);
+        let seen = (set.sent..granted.sent).filter(|n| keyspace(&self.events[*n], &set.server).is_some());
+        before.is_some() && seen.filter_map(|n| end(n + 1)).all(|end| Some(end) == before)
+    }
+
     /// The effects on a key, oldest first.
     pub(crate) fn touched<'b>(
         &'b self,

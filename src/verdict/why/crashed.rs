@@ -3,9 +3,9 @@
 use super::{Kind, Why, case::Case, words};
 use crate::{
     lesson::plan::{PlannedOperation, PlannedVerb},
-    log::{ActorId, EventKind},
+    log::{ActorId, EventKind, product::zookeeper},
     verdict::Breach,
-    world::effect::{Access, command},
+    world::effect::{Access, Effect, command},
 };
 
 /// A key exists whose setter was killed.
@@ -68,12 +68,12 @@ fn first_word(operation: &PlannedOperation) -> Option<String> {
 /// One deletion woke several clients: two watched the same path, and then it was deleted.
 pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let notified = |n: usize| match case.kind(n)? {
-        EventKind::Notified { actor, about, .. } => Some((n, *actor, about.as_str())),
+        EventKind::Notified { actor, about, what, .. } => Some((n, *actor, (about.as_str(), what.as_str()))),
         _ => None,
     };
     let mut woken = breach.evidence.iter().copied().filter_map(notified).rev();
-    let (last, one, path) = woken.next()?;
-    let (_, other, _) = woken.find(|(_, actor, about)| *actor != one && *about == path)?;
+    let (last, one, (path, what)) = woken.next()?;
+    let (_, other, _) = woken.find(|(_, actor, (about, _))| *actor != one && *about == path)?;
     let watch = |actor: ActorId| {
         case.events[..last].iter().rposition(|event| match &event.kind {
             EventKind::Sent { actor: known, command, .. } => {
@@ -85,10 +85,16 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let mut watches = [watch(other)?, watch(one)?];
     watches.sort_unstable();
     let [first, between] = watches;
-    let mut done = case.touched(path).rev();
-    let deletion =
-        done.find(|effect| effect.access == Access::Deleted && effect.sent > between && effect.sent < last);
-    let deletion = deletion.map(|effect| effect.sent);
-    let text = words::herd(case, (first, between), deletion, path);
-    Some(Why::new(Kind::Herd, [first, between, deletion.unwrap_or(last)], text))
+    // A watch of a node's children tells of a change below it; the node itself lasts.
+    let below = what == "NodeChildrenChanged";
+    let tells = |effect: &&Effect| match effect.access {
+        Access::Deleted | Access::Set if below => zookeeper::parent(&effect.key) == path,
+        Access::Deleted => effect.key == path,
+        _ => false,
+    };
+    let mut done = case.effects.iter().rev().filter(tells);
+    let change = done.find(|effect| effect.sent > between && effect.sent < last);
+    let change = change.map(|effect| effect.sent);
+    let text = words::herd(case, (first, between), change, (path, below));
+    Some(Why::new(Kind::Herd, [first, between, change.unwrap_or(last)], text))
 }

@@ -32,9 +32,10 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         })
     });
     let pairs: Vec<_> = others.collect();
-    pairs
-        .iter()
-        .find_map(Pair::explain)
+    // Of several holders, the one whose key the last one took tells more than another whose lease is over, too.
+    let same_key = pairs.iter().find_map(|pair| pair.loss(true));
+    same_key
+        .or_else(|| pairs.iter().find_map(Pair::explain))
         .or_else(|| pairs.iter().find_map(|pair| pair.taken_out(false)))
         .or_else(|| pairs.iter().find_map(|pair| pair.taken_out(true)))
         .or_else(|| not_refused(&pairs))
@@ -77,8 +78,9 @@ impl Pair<'_, '_> {
         let theirs = self.settings(self.second);
         let same =
             |mine: &&&Effect| theirs.iter().any(|other| other.key == mine.key && other.server == mine.server);
-        // If both have set the same key of the same server, that is where the first holder lost it.
-        let others = mine.iter().filter(|mine| !only_same && !same(mine));
+        // If both have set the same key of the same server, that is where the first holder lost it. A key that the second
+        // never asked about has not kept it out.
+        let others = mine.iter().filter(|mine| !only_same && !same(mine) && self.asked_about(&mine.key));
         let in_order = mine.iter().filter(|mine| same(mine)).chain(others);
         for set in in_order {
             let mut others = theirs.iter().rev();
@@ -99,14 +101,31 @@ impl Pair<'_, '_> {
             if !self.case.before(set, granted) {
                 continue;
             }
-            if let Some((kind, between)) =
-                (Loss { case: self.case, set, granted, believed: self.first.1 }).reason()
-            {
+            let loss = Loss { case: self.case, set, granted, believed: self.first.1 };
+            if let Some((kind, between)) = loss.reason() {
+                if kind == Kind::LetGo
+                    && let Some(why) = loss.misled(between)
+                {
+                    return Some(why);
+                }
                 let text = words::granted(self.case, kind, between, (set, granted));
                 return Some(Why::new(kind, [set.sent, between, granted.sent], text));
             }
         }
         None
+    }
+
+    /// Whether the second holder has sent a command about a key of Redis before it believed. Queues on other servers are
+    /// asked about as a whole.
+    fn asked_about(&self, key: &str) -> bool {
+        let (actor, believed) = self.second;
+        self.case.events[..believed].iter().any(|event| match &event.kind {
+            EventKind::Sent { actor: known, command, .. } if *known == actor => match command {
+                Command::Redis(_) | Command::Script { .. } => command.names(key),
+                _ => true,
+            },
+            _ => false,
+        })
     }
 
     /// The settings of the first holder, each with the command by which the second got the same key.
@@ -293,6 +312,26 @@ impl Loss<'_, '_> {
             .or_else(|| self.time())
             .or_else(|| self.elsewhere().map(|event| (Kind::Failover, event)))
             .or_else(|| self.restart().map(|event| (Kind::Restarted, event)))
+    }
+
+    /// The holder gave its lock up after another client had deleted a key by which it decided that, such as the count of
+    /// its entries.
+    fn misled(&self, let_go: usize) -> Option<Why> {
+        let case = self.case;
+        let is_own = |effect: &Effect| case.same_client(effect.actor, self.set.actor);
+        let (asked, _) = case.last_sent(case.sender(let_go)?, let_go)?;
+        let asked = case.effects.iter().find(|effect| effect.sent == asked && effect.key != self.set.key)?;
+        let foreign = case.touched(&asked.key).rev().find(|effect| {
+            effect.access == Access::Deleted
+                && effect.server == asked.server
+                && !is_own(effect)
+                && case.before(self.set, effect)
+                && case.before(effect, asked)
+        })?;
+        let mut own = case.touched(&asked.key).rev().filter(|effect| writes(effect) && is_own(effect));
+        let mine = own.find(|effect| case.before(self.set, effect) && case.before(effect, foreign))?;
+        let text = words::interfered(case, mine, foreign);
+        Some(Why::new(Kind::Interfered, [mine.sent, foreign.sent, let_go], text))
     }
 
     /// The last deletion of the lock, by its holder or by another client.

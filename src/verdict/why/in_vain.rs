@@ -2,7 +2,7 @@
 //! event that the actor waits for has already happened.
 
 use super::{
-    case::{Case, writes},
+    case::{Case, keyspace, writes},
     crashed, words,
 };
 use crate::{
@@ -159,7 +159,21 @@ fn outlives(case: &Case<'_>, last: &Effect, (crash, end): (usize, LessonTime)) -
     if end <= given {
         return (end > over).then(|| words::too_long(case, last.sent, end.since(over)));
     }
-    Some(words::renewed_for_the_dead(case, last.sent, renewal(case, last, (crash, given))?))
+    let renewal = renewal(case, last, (crash, given))?;
+    let same = stays_the_same(case, last, crash);
+    same.then(|| words::renewed_for_the_dead(case, last.sent, renewal))
+}
+
+/// Whether a written key lasts from an event to the end, and is not one that another client has made anew.
+fn stays_the_same(case: &Case<'_>, written: &Effect, since: usize) -> bool {
+    let mut made_anew = case.touched(&written.key).filter(|effect| {
+        effect.server == written.server
+            && effect.sent > since
+            && matches!(effect.access, Access::Set | Access::Deleted)
+    });
+    let mut seen =
+        (since..case.events.len()).filter(|n| keyspace(&case.events[*n], &written.server).is_some());
+    made_anew.next().is_none() && seen.all(|n| held(case, written, n + 1).is_some())
 }
 
 /// The command after an event that put off the end of a written key.
@@ -180,7 +194,10 @@ fn never_given_back(case: &Case<'_>) -> Option<Text> {
     let lets_go = |kind: &EventKind, who: ActorId| matches!(kind, EventKind::Believes { actor, belief: Belief::Nothing, .. } if *actor == who);
     let mut kept = ended.filter(|(_, actor)| !case.events.iter().any(|event| lets_go(&event.kind, *actor)));
     kept.find_map(|(end, actor)| {
-        let last = case.effects.iter().rev().find(|effect| writes(effect) && effect.actor == actor)?;
+        // It got the lock by a value, not by the lease of that.
+        let got =
+            |effect: &&Effect| writes(effect) && effect.access != Access::Expiry && effect.actor == actor;
+        let last = case.effects.iter().rev().find(got)?;
         let next = (end..case.events.len()).find(|n| matches!(case.kind(*n), Some(EventKind::Chose(_))))?;
         let given = held(case, last, next)?.expires_at?;
         Some(words::renewed_for_who_ended(case, last.sent, renewal(case, last, (next, given))?))

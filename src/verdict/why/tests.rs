@@ -13,7 +13,7 @@ use crate::{
         ServerState, Znode, ZnodeTree,
         testing::{LogBuilder, counted, holds, notified, waited},
     },
-    verdict::breaches,
+    verdict::{Breach, breaches},
 };
 
 /// Takes the lock and counts, or answers 0.
@@ -777,4 +777,120 @@ fn a_watch_after_a_deletion_is_never_notified() {
     );
     assert!(vain("exists /locks/n-0", false).contains("has left no watch"));
     assert!(vain("exists -w /locks/n-0", false).contains("nobody is left who would change it"));
+}
+
+#[test]
+fn of_several_holders_the_one_whose_key_was_taken_is_named() {
+    let mut run = Run::new(OVERLAP);
+    let first = run.takes(0, "SET permit:1 A-1 NX PX 30000");
+    run.takes(2, "SET permit:2 C-1 NX PX 1000");
+    run.log.at(1700);
+    let deleted = run.moves(2, "DEL permit:1", 1);
+    let second = run.takes(1, "SET permit:1 B-1 NX PX 9000");
+    // As of a lock that two may hold: the three together break it.
+    let events = run.log.events();
+    let held = |event: &usize| matches!(events[*event].kind, EventKind::Believes { .. });
+    let evidence: Vec<usize> = (0..events.len()).filter(held).collect();
+    let at = *evidence.last().expect("three believe");
+    let why = explain(&run.scenario, &run.log, &Breach { invariant: 0, at, evidence }).expect("it is told");
+    assert_eq!((why.kind, why.first, why.between, why.second), (Kind::Deleted, first, deleted, second));
+}
+
+#[test]
+fn a_key_that_the_other_never_asked_about_has_not_kept_it_out() {
+    let mut run = Run::new(OVERLAP);
+    run.takes(0, "SET permit:1 A-1 NX PX 1000");
+    run.log.at(2500);
+    run.takes(1, "SET permit:2 B-1 NX PX 9000");
+    assert_eq!(run.why(), None);
+}
+
+#[test]
+fn a_count_that_another_has_deleted_misleads_the_holder_who_gives_up_its_lock() {
+    let mut run = Run::new(OVERLAP);
+    run.takes(0, "SET lock A-1 NX PX 30000");
+    let count = run.moves(0, "PSETEX count 30000 1", "OK");
+    let deleted = run.moves(2, "DEL count", 1);
+    run.moves(0, "INCR count", 1);
+    run.moves(0, "DECR count", 0);
+    let given_up = run.moves(0, "DEL lock", 1);
+    run.takes(1, "SET lock B-1 NX PX 9000");
+    assert_eq!(run.places(), Some((Kind::Interfered, count, deleted, given_up)));
+}
+
+#[test]
+fn a_key_that_was_made_anew_is_not_the_dead_clients() {
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SET lock A NX PX 3000", "OK");
+    run.holds(Some(("A", 3000)));
+    run.fault(Fault::Crash { client: "A".to_owned() });
+    run.log.at(4000);
+    run.holds(None);
+    run.moves(1, "SET lock B NX PX 9000", "OK");
+    run.holds(Some(("B", 13_000)));
+    assert_eq!(in_vain(&run.scenario, &run.log), None);
+}
+
+#[test]
+fn a_change_below_a_node_is_not_the_end_of_the_node() {
+    let mut run = Run::new("herd() > 1");
+    let watches = [0, 1].map(|actor| run.moves(actor, "ls -w /locks", serde_json::json!(["n-0"])));
+    let deleted = run.moves(2, "delete /locks/n-0", "OK");
+    for actor in [0, 1] {
+        run.log.add(notified(actor, "/locks", "NodeChildrenChanged"));
+    }
+    assert_eq!(run.places(), Some((Kind::Herd, watches[0], watches[1], deleted)));
+    assert_eq!(
+        run.why().expect("it is told").text.en,
+        "B's ls -w /locks came between A's ls -w /locks and C's delete /locks/n-0: both watched the children of \
+         /locks, so one change there woke both."
+    );
+}
+
+#[test]
+fn who_counts_on_a_refused_transaction_has_written_nothing() {
+    let mut run = Run::new("\"sold == 1 and value('lock') != 'B-2'\"");
+    let watch = run.moves(1, "WATCH greatest", "OK");
+    run.moves(1, "GET greatest", Value::Null);
+    let between = run.moves(0, "SET greatest 9", "OK");
+    let exec = run.moves(1, "EXEC", Value::Null);
+    run.log.add(counted(1));
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+}
+
+#[test]
+fn what_a_client_got_is_not_the_lease_that_it_set_afterwards() {
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SET lock A", "OK");
+    run.moves(0, "PEXPIRE lock 3000", 1);
+    run.holds(Some(("A", 3000)));
+    run.log.add(EventKind::Finished { actor: ActorId(0) });
+    run.log.add(EventKind::Chose(Choice::Move { actor: ActorId(1) }));
+    run.moves(1, "PEXPIRE lock 9000", 1);
+    run.holds(Some(("A", 9000)));
+    let told = in_vain(&run.scenario, &run.log).expect("it is told").en;
+    assert!(told.contains("what it got by its SET lock, and B's PEXPIRE lock gives"), "{told}");
+}
+
+#[test]
+fn who_joins_a_key_with_an_end_has_that_end() {
+    let hash = |fields: &[&str]| {
+        let fields = fields.iter().map(|field| ((*field).to_owned(), "1".to_owned())).collect();
+        let key = KeyState { value: KeyValue::Hash(fields), expires_at: Some(LessonTime::from_millis(2000)) };
+        let keys = [("lock".to_owned(), key)].into_iter().collect();
+        let observed = Observed::Redis(Keyspace { keys, ..Keyspace::default() });
+        EventKind::State(ServerState { server: "redis".to_owned(), observed })
+    };
+    let mut run = Run::new(OVERLAP);
+    run.moves(2, "HSET lock C 1", 1);
+    run.moves(2, "PEXPIRE lock 2000", 1);
+    run.log.add(hash(&["C"]));
+    run.log.at(1300);
+    run.takes(0, "HSET lock A 1");
+    run.log.add(hash(&["C", "A"]));
+    run.log.at(2500);
+    run.takes(1, "HSET lock B 1");
+    let why = run.why().expect("it is told");
+    assert_eq!(why.kind, Kind::LeaseEnded);
+    assert!(why.text.en.contains("lock expired: A's HSET lock had put something into it"), "{}", why.text.en);
 }

@@ -262,39 +262,40 @@ pub(crate) fn never_notified(case: &Case<'_>, asked: usize, path: &str, deletion
     }
 }
 
-/// Two clients watched one path, and one deletion woke both.
+/// Two clients watched one path, and one deletion woke both; or they watched what is `below` it, and one change there did.
 pub(crate) fn herd(
     case: &Case<'_>,
     (first, between): (usize, usize),
-    deletion: Option<usize>,
-    path: &str,
+    change: Option<usize>,
+    (path, below): (&str, bool),
 ) -> Text {
     let (one, other) = (case.sender_name(first), case.sender_name(between));
     let (watch, watch_too) = (case.command(first), case.command(between));
-    match deletion {
+    let (end, end_zh) = match change {
         Some(sent) => {
-            let (owner, deletion) = (case.sender_name(sent), case.command(sent));
-            Text::new(
-                format!(
-                    "{other}'s {watch_too} came between {one}'s {watch} and {owner}'s {deletion}: both watched \
-                     {path}, so one deletion woke both."
-                ),
-                format!(
-                    "{one} 的 {watch} 和 {owner} 的 {deletion} 之间，{other} 也发了 {watch_too}：两者监听同一个节点，一次删除\
-                     就把两个都唤醒了。"
-                ),
-            )
+            let (owner, change) = (case.sender_name(sent), case.command(sent));
+            (format!("{owner}'s {change}"), format!("{owner} 的 {change}"))
         }
-        None => Text::new(
-            format!(
-                "{other}'s {watch_too} came between {one}'s {watch} and the end of {path}: both watched it, so both \
-                 were woken."
-            ),
-            format!(
-                "{one} 的 {watch} 和 {path} 消失之间，{other} 也发了 {watch_too}：两者监听同一个节点，一起被唤醒。"
-            ),
+        None if below => (format!("a change below {path}"), format!("{path} 子节点的变化")),
+        None => (format!("the end of {path}"), format!("{path} 消失")),
+    };
+    let (so, so_zh) = match change {
+        _ if below => (
+            format!("both watched the children of {path}, so one change there woke both"),
+            format!("两者都监听 {path} 的子节点，一次变化就把两个都唤醒了"),
         ),
-    }
+        Some(_) => (
+            format!("both watched {path}, so one deletion woke both"),
+            "两者监听同一个节点，一次删除就把两个都唤醒了".to_owned(),
+        ),
+        None => {
+            ("both watched it, so both were woken".to_owned(), "两者监听同一个节点，一起被唤醒".to_owned())
+        }
+    };
+    Text::new(
+        format!("{other}'s {watch_too} came between {one}'s {watch} and {end}: {so}."),
+        format!("{one} 的 {watch} 和 {end_zh} 之间，{other} 也发了 {watch_too}：{so_zh}。"),
+    )
 }
 
 pub(crate) fn other_process(case: &Case<'_>, (first, between): (usize, usize), files: bool) -> Text {
@@ -450,6 +451,15 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant):
             (
                 format!("{who}'s {cut} had {holder}'s key end before its time"),
                 format!("{who} 的 {cut} 让 {holder} 的键提前过期"),
+            )
+        }
+        (Kind::LeaseEnded, _) if case.joined(set, grant) => {
+            let key = &set.key;
+            (
+                format!(
+                    "{key} expired: {holder}'s {got} had put something into it and had set it no new lease"
+                ),
+                format!("{key} 到期了：{holder} 的 {got} 只往里面写了一项，没有给它续期"),
             )
         }
         _ => (format!("{holder}'s lease ended"), format!("{holder} 的租期到了")),
