@@ -1246,9 +1246,9 @@ fn a_long_text_leaves_the_holders_bar_to_its_owner() {
 
 #[test]
 fn the_name_of_a_lock_is_shown_whole_and_once() {
-    for at in [9, 14] {
+    for at in [9, 13] {
         let stand = at_step("curator-semaphore-mutex", "by-lease", at, (Lang::En, (80, 24)));
-        let lanes = server_lanes(&stand, "/mutex/leases");
+        let lanes = server_lanes(&stand, "/mutex/locks");
         for lock in ["/mutex/leases", "/mutex/locks"] {
             assert_eq!(lanes.concat().matches(lock).count(), 1, "{lock}: {lanes:#?}");
         }

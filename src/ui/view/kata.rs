@@ -27,6 +27,9 @@ struct Body {
     newest: Range<usize>,
 }
 
+/// How many rounds that held are listed one by one above a failed one.
+const MOST_HELD: usize = 8;
+
 impl KataView<'_> {
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
         let Context { theme, lang, keys } = self.context;
@@ -137,7 +140,15 @@ impl KataView<'_> {
         } else {
             let judging = if board.judging { words::KATA_JUDGING.get(lang) } else { "" };
             title(&mut lines, &format!("{}  {judging}", words::KATA_ROUNDS.get(lang)), Role::Chrome);
-            for round in &board.rounds {
+            // What a failed round shows is read without scrolling.
+            let held =
+                board.rounds.iter().take_while(|round| matches!(round.state, RoundState::Held(..))).count();
+            let folded = if board.failure.is_some() && held > MOST_HELD { held } else { 0 };
+            if folded > 0 {
+                let words = words::KATA_HELD_ROUNDS.with(lang, &[&folded.to_string()]);
+                lines.push(Line::styled(format!("✓ {words}"), theme.style(Role::Good)));
+            }
+            for round in &board.rounds[folded..] {
                 let (mark, role, more) = match &round.state {
                     RoundState::Open => ("·", Role::Chrome, String::new()),
                     RoundState::Held(orders, wall) => {

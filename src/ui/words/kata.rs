@@ -10,6 +10,7 @@ pub const KATA_FILE: Words = Words::new("YOUR FILE: change it and save it", "你
 pub const KATA_ROUNDS: Words = Words::new("ROUNDS", "轮次");
 pub const KATA_JUDGING: Words = Words::new("judging …", "正在判定……");
 /// The number of orders, the number of milliseconds.
+pub const KATA_HELD_ROUNDS: Words = Words::new("{} rounds", "前 {} 轮");
 pub const KATA_HELD: Words = Words::new("all orders ({}), {} ms", "所有顺序（{} 种），{} 毫秒");
 pub const KATA_ORDER: Words = Words::new("AN ORDER THAT SHOWS IT", "一种出错的执行顺序");
 /// For answers that fail because no order shows what is required.
