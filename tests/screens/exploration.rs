@@ -657,7 +657,7 @@ fn from_any_state_one_goes_on_by_hand() {
 
 #[test]
 fn states_that_are_not_known_cannot_be_walked_through() {
-    for (lang, words) in [(Lang::En, "at most 60"), (Lang::Zh, "不超过 60")] {
+    for (lang, words) in [(Lang::En, "at most 60"), (Lang::Zh, "不超过 60 个")] {
         let mut stand = explored(lang, (100, 30));
         stand.press('g');
         assert!(stand.shows(words), "{:#?}", stand.rows());

@@ -376,16 +376,23 @@ impl Mark {
             return if text::width(&fitted) <= room { fitted } else { usual };
         }
         // The command is cut first, down to its first few characters; then the note is dropped.
-        let alone = |command: usize| self.words(log, self.event, seen, (command, REPLY_COLUMNS));
-        let with_note = |command: usize| self.fitted(log, seen, (command, REPLY_COLUMNS));
-        let ways: [&dyn Fn(usize) -> String; 2] = [&with_note, &alone];
+        let alone = |command: usize, reply: usize| self.words(log, self.event, seen, (command, reply));
+        let with_note = |command: usize, reply: usize| self.fitted(log, seen, (command, reply));
+        // A reply that is a little too long gets the command's columns.
+        let (whole, cut) = (alone(1, usize::MAX), alone(1, REPLY_COLUMNS));
+        let is_long = whole != cut && text::width(&whole) <= room;
+        let with_reply = |command: usize, reply: usize| {
+            if is_long { alone(1 + left(&whole), usize::MAX) } else { alone(command, reply) }
+        };
+        let ways: [&dyn Fn(usize, usize) -> String; 2] = [&with_note, &with_reply];
         for way in ways {
-            if let Some(more) = room.checked_sub(text::width(&way(SHORTEST_COMMAND))) {
-                return way(SHORTEST_COMMAND + more);
+            if let Some(more) = room.checked_sub(text::width(&way(SHORTEST_COMMAND, REPLY_COLUMNS))) {
+                let reply = REPLY_COLUMNS + more;
+                return way(SHORTEST_COMMAND + left(&way(SHORTEST_COMMAND, reply)), reply);
             }
         }
         // The beginning of a command says more than a reply that is plain success.
-        let reply = alone(0).trim_start().to_owned();
+        let reply = alone(0, REPLY_COLUMNS).trim_start().to_owned();
         let tells = reply.starts_with('→') && ![ANSWERED_OK, UNANSWERED].contains(&reply.as_str());
         if tells && text::width(&reply) <= room { reply } else { usual }
     }

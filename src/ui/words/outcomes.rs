@@ -169,8 +169,8 @@ pub const TOLD_APART: Words = Words::new(
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
 /// Walking through the states of a search: the maximum number of states.
 pub const NO_STATES: Words = Words::new(
-    "States can be walked through once the search is over, where there are at most {} of them.",
-    "搜索结束后，状态不超过 {} 个时才能逐个查看。",
+    "States can be walked through once the search is over, where there are at most {} of them with every client told apart.",
+    "搜索结束后，把每个客户端分开算，状态不超过 {} 个时才能逐个查看。",
 );
 pub const STATE_OF: Words = Words::new("State {} of {}", "状态 {}/{}");
 pub const STEPS_FROM_HERE: Words = Words::new("What may come next, and the way here", "下一步，以及来时的路");
