@@ -225,7 +225,7 @@ fn is_story(scenario: &Scenario, choices: &[Choice]) -> bool {
         _ => None,
     });
     let made: Vec<ActorId> = made.collect();
-    story.len().min(made.len()) >= SHORTEST && story.iter().zip(&made).all(|(told, made)| told == made)
+    story.len().min(made.len()) >= SHORTEST && story.iter().zip(&made).all(|(planned, made)| planned == made)
 }
 
 /// Questions about orders of a variant, safe ones and others if it has both.

@@ -86,12 +86,12 @@ pub(super) struct Settling {
     pub(super) since: Instant,
     pub(super) asked: usize,
     /// When the program is examined next, whatever happens meanwhile.
-    alarm: Alarm,
+    timer: FineTimer,
 }
 
 impl Default for Settling {
     fn default() -> Self {
-        Self { since: Instant::now(), asked: 0, alarm: Alarm::after(LOOK_FIRST) }
+        Self { since: Instant::now(), asked: 0, timer: FineTimer::after(LOOK_FIRST) }
     }
 }
 
@@ -104,15 +104,15 @@ impl Settling {
         } else {
             (computing / 2).clamp(LOOK_FIRST, LOOK_EVERY)
         };
-        self.alarm = Alarm::after(pause);
+        self.timer = FineTimer::after(pause);
     }
 }
 
 /// Wakes a task after a pause, which may be shorter than the runtime's timers can measure: these count milliseconds, and
 /// most programs rest within a fraction of one.
-struct Alarm(Option<JoinHandle<()>>);
+struct FineTimer(Option<JoinHandle<()>>);
 
-impl Alarm {
+impl FineTimer {
     fn at_once() -> Self {
         Self(None)
     }
@@ -121,10 +121,10 @@ impl Alarm {
         Self(Some(spawn_blocking(move || thread::sleep(pause))))
     }
 
-    async fn rings(&mut self) {
-        if let Some(sleeper) = &mut self.0 {
+    async fn elapsed(&mut self) {
+        if let Some(sleep) = &mut self.0 {
             // It fails only if the runtime ends.
-            let _ = sleeper.await;
+            let _ = sleep.await;
             self.0 = None;
         }
     }
@@ -171,7 +171,7 @@ impl GateTask {
                         let settling = settling.get_or_insert_default();
                         settling.since = Instant::now();
                         settling.asked += 1;
-                        settling.alarm = Alarm::at_once();
+                        settling.timer = FineTimer::at_once();
                     } else {
                         self.carry_out(&request);
                     }
@@ -368,7 +368,7 @@ impl GateTask {
 
 async fn next_look(settling: Option<&mut Settling>) {
     if let Some(settling) = settling {
-        settling.alarm.rings().await;
+        settling.timer.elapsed().await;
     }
 }
 

@@ -34,16 +34,16 @@ const MODIFIERS: [(Modifier, u8, u8); 9] = [
 /// What can be seen of a modifier on a blank.
 const SEEN_ON_BLANKS: Modifier = Modifier::UNDERLINED.union(Modifier::REVERSED).union(Modifier::CROSSED_OUT);
 
-/// The style with which the terminal writes the next character.
+/// The rendition in which the terminal writes the next character (SGR: Select Graphic Rendition).
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Pen {
+struct Rendition {
     foreground: Color,
     background: Color,
     underline: Color,
     modifier: Modifier,
 }
 
-impl Pen {
+impl Rendition {
     const fn of(cell: &Cell) -> Self {
         Self {
             foreground: cell.fg,
@@ -53,13 +53,13 @@ impl Pen {
         }
     }
 
-    /// The pen for `cell`, as little different from this one as the eye cannot tell.
+    /// The state in which `cell` is written: of a blank, only the background matters.
     fn for_cell(self, cell: &Cell) -> Self {
         let blank = cell.symbol() == " " && !(self.modifier | cell.modifier).intersects(SEEN_ON_BLANKS);
         if blank { Self { background: cell.bg, ..self } } else { Self::of(cell) }
     }
 
-    /// The parameters of SGR that turn this pen into the other, without the last semicolon.
+    /// The parameters of SGR that turn this state into the other, without the last semicolon.
     fn codes_to(self, to: Self) -> String {
         let mut codes = String::new();
         let removed = self.modifier - to.modifier;
@@ -101,7 +101,7 @@ pub fn write_cells<'a>(
     terminal: &mut impl Write,
     cells: impl Iterator<Item = (u16, u16, &'a Cell)>,
 ) -> io::Result<()> {
-    let mut pen = Pen::default();
+    let mut rendition = Rendition::default();
     let mut cursor = None;
     for (x, y, cell) in cells {
         let adjacent = cursor == Some((x, y));
@@ -118,13 +118,13 @@ pub fn write_cells<'a>(
         if cell.symbol().is_empty() {
             continue;
         }
-        let wanted = pen.for_cell(cell);
-        if wanted != pen {
-            let codes = pen.codes_to(wanted);
+        let wanted = rendition.for_cell(cell);
+        if wanted != rendition {
+            let codes = rendition.codes_to(wanted);
             if !codes.is_empty() {
                 write!(terminal, "\x1b[{codes}m")?;
             }
-            pen = wanted;
+            rendition = wanted;
         }
         queue!(terminal, Print(cell.symbol()))?;
     }

@@ -77,8 +77,9 @@ fn reason<'a>(scene: &Scene<'a>) -> Option<Reason<'a>> {
             _ => (event, &[][..]),
         };
         // Only time passes before the answer to a question: it came about before, and is seen then.
-        let is_deed = !matches!(scene.event(begun)?, EventKind::Decided { .. } | EventKind::Breached { .. });
-        let said = if is_deed { words::SINCE } else { words::SEEN_AT };
+        let is_action =
+            !matches!(scene.event(begun)?, EventKind::Decided { .. } | EventKind::Breached { .. });
+        let said = if is_action { words::SINCE } else { words::SEEN_AT };
         let begun = time::moment(scene.log.events().get(begun)?.at);
         let words = banner::harm(scene)?.replace('`', "");
         let since = Some(said.with(scene.lang, &[&begun]));
