@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     super::{
         error::{Finding, Mistake, Path},
-        expr::{Expr, Template},
+        expr::{Expr, Mentions, Template},
     },
     call::PlannedCall,
     lints::{Answer, items},
@@ -265,6 +265,15 @@ impl Program {
             .iter()
             .filter_map(Instruction::operation)
             .filter(move |operation| operation.label == label)
+    }
+
+    /// Whether the program may decide anything by what operations with this label answered: also if it has none, as a
+    /// program from outside.
+    pub(crate) fn reads_reply_of(&self, label: &str) -> bool {
+        let mut named = self.named(label).peekable();
+        named.peek().is_none()
+            || named.any(|operation| operation.until.is_some())
+            || self.expressions().iter().any(|source| Mentions::of(source).names(label))
     }
 
     /// The operation with this label, if there is only one.

@@ -76,7 +76,10 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     let mine = |effect: &&Effect| {
         effect.actor == act.actor || owned && writes(effect) && case.same_client(effect.actor, act.actor)
     };
-    let earlier = || case.touched(&act.key).rev().filter(mine).filter(|effect| case.before(effect, act));
+    let earlier = || {
+        let its = case.touched(&act.key).rev().filter(mine).filter(|effect| case.before(effect, act));
+        its.filter(|effect| writes(effect) || case.is_relied_on(effect))
+    };
     // After a failover the sender's setting was made on the old server.
     let first = earlier().find(|effect| effect.server == act.server).or_else(|| earlier().next())?;
     if let Some(why) = looked_elsewhere(case, first, act) {
@@ -114,6 +117,7 @@ fn looked_elsewhere(case: &Case<'_>, first: &Effect, act: &Effect) -> Option<Why
             && effect.key != act.key
             && effect.sent > first.sent
             && case.before(effect, act)
+            && case.is_relied_on(effect)
     });
     let (look, between) = looks.find_map(|look| {
         let mut others = case
@@ -160,7 +164,7 @@ fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
 fn look<'c>(case: &'c Case<'_>, write: &'c Effect) -> Option<&'c Effect> {
     let mut earlier = case.touched(&write.key).rev();
     let last = earlier.find(|effect| effect.actor == write.actor && effect.replied < write.sent)?;
-    (last.access == Access::Read).then_some(last)
+    (last.access == Access::Read && case.is_relied_on(last)).then_some(last)
 }
 
 /// An actor changed a key that another had set and that was never its own.

@@ -119,6 +119,13 @@ impl<'a> Case<'a> {
         }))
     }
 
+    /// Whether the program of its sender may rely on a read: whether it looks at the reply at all.
+    pub(crate) fn is_relied_on(&self, read: &Effect) -> bool {
+        let Some(EventKind::Sent { label, .. }) = self.kind(read.command_sent) else { return true };
+        let plan = self.scenario.actors.get(read.actor.0 as usize);
+        plan.is_none_or(|plan| plan.program.reads_reply_of(label))
+    }
+
     /// An actor's last transaction before an event, if it was refused: another had written to what it watched.
     pub(crate) fn refused_exec(&self, actor: ActorId, before: usize) -> Option<Why> {
         let sent = |wanted: &str, before: usize| {

@@ -2,7 +2,10 @@
 
 use super::{Kind, Why, case::Case, words};
 use crate::{
-    lesson::plan::{PlannedOperation, PlannedVerb},
+    lesson::{
+        expr::Template,
+        plan::{PlannedOperation, PlannedVerb},
+    },
     log::{ActorId, EventKind, product::zookeeper},
     verdict::Breach,
     world::effect::{Access, Effect, command},
@@ -41,20 +44,32 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         return None;
     }
     let actor = case.sender(first)?;
-    let text = words::crashed(case, first, next_command(case, actor, crash).as_deref());
+    let text = words::crashed(case, first, next_command(case, actor, crash, &key).as_deref());
     Some(Why::new(Kind::Crashed, [first, crash, breach.at.max(crash)], text))
 }
 
-/// The first word, or the script's name, of the next command that an actor would have sent, except reads. `None` if it
-/// would have repeated the same operation.
-pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
+/// The first word, or the script's name, of the next command about a key that an actor would have sent, except reads.
+/// `None` if it would have repeated the same operation.
+pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize, key: &str) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
     let (_, made) = case.last_sent(actor, at)?;
     let mut from = program.operations().skip_while(|operation| operation.label != made);
     let made = first_word(from.next()?);
-    let mut next =
-        from.filter_map(|operation| first_word(operation)).filter(|word| !command::only_reads(word));
+    let mut next = from
+        .filter(|operation| may_name(operation, key))
+        .filter_map(|operation| first_word(operation))
+        .filter(|word| !command::only_reads(word));
     next.next().filter(|next| made.as_ref() != Some(next))
+}
+
+/// Whether an operation may be about a key: it names it, or a key that is known only when it is sent.
+fn may_name(operation: &PlannedOperation, key: &str) -> bool {
+    let names = |word: &Template| word.render(&minijinja::Value::UNDEFINED).map_or(true, |word| word == key);
+    match &operation.verb {
+        PlannedVerb::Redis(words) => words.iter().skip(1).any(names),
+        PlannedVerb::Script { keys, .. } => keys.iter().any(names),
+        _ => false,
+    }
 }
 
 fn first_word(operation: &PlannedOperation) -> Option<String> {

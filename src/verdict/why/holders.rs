@@ -95,7 +95,7 @@ impl Pair<'_, '_> {
                 // The second to believe had asked first, but its reply was delayed, or its server was frozen and
                 // replaced meanwhile.
                 let places = [granted.sent, set.sent, granted.replied];
-                let text = words::granted(self.case, Kind::LateReply, set.sent, (set, granted));
+                let text = words::granted(self.case, Kind::LateReply, set.sent, (set, granted), self.first.1);
                 return Some(Why::new(Kind::LateReply, places, text));
             }
             if !self.case.before(set, granted) {
@@ -108,7 +108,7 @@ impl Pair<'_, '_> {
                 {
                     return Some(why);
                 }
-                let text = words::granted(self.case, kind, between, (set, granted));
+                let text = words::granted(self.case, kind, between, (set, granted), self.first.1);
                 return Some(Why::new(kind, [set.sent, between, granted.sent], text));
             }
         }
@@ -181,7 +181,10 @@ impl Pair<'_, '_> {
             let act = effects()
                 .find(|effect| effect.actor == actor && enters(effect) && effect.replied < believed)?;
             let look = effects().find(|effect| {
-                effect.actor == actor && effect.access == Access::Read && effect.replied < act.sent
+                effect.actor == actor
+                    && effect.access == Access::Read
+                    && effect.replied < act.sent
+                    && self.case.is_relied_on(effect)
             })?;
             let wrote = self.case.touched(&look.key).any(|effect| {
                 writes(effect) && effect.actor == actor && effect.sent > look.sent && effect.sent < act.sent

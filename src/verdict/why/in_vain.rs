@@ -283,5 +283,8 @@ fn left_behind(case: &Case<'_>) -> Option<Text> {
                 && lease(case.words(last.command_sent)).is_none()
         }
     };
-    stays.then(|| words::crashed(case, last.sent, crashed::next_command(case, last.actor, crash).as_deref()))
+    stays.then(|| {
+        let next = crashed::next_command(case, last.actor, crash, &last.key);
+        words::crashed(case, last.sent, next.as_deref())
+    })
 }

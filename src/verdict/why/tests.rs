@@ -147,6 +147,35 @@ fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
 }
 
 #[test]
+fn a_read_whose_reply_the_program_never_looks_at_is_not_relied_on() {
+    let why = |label: &str| {
+        let mut run = Run::new("sold > 0");
+        run.log.moves(0, label, "GET stock", "1");
+        run.moves(1, "SET stock B", "OK");
+        run.moves(0, "SET stock A", "OK");
+        run.log.add(counted(0));
+        run.places().map(|(kind, ..)| kind)
+    };
+    assert_eq!(why("acquire"), Some(Kind::CheckThenAct));
+    assert_eq!(why("give"), None, "the program has an operation of this name and never asks for its reply");
+}
+
+#[test]
+fn what_a_refused_transaction_had_queued_was_not_granted() {
+    let mut run = Run::new(OVERLAP);
+    let watch = run.moves(1, "WATCH lock", "OK");
+    run.moves(1, "MULTI", "OK");
+    run.moves(1, "HSET lock B 1", "QUEUED");
+    run.moves(0, "MULTI", "OK");
+    run.moves(0, "HSET lock A 1", "QUEUED");
+    let between = run.moves(0, "EXEC", serde_json::json!([1]));
+    run.log.believes(0, Belief::Holding);
+    let exec = run.moves(1, "EXEC", Value::Null);
+    run.log.believes(1, Belief::Holding);
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+}
+
+#[test]
 fn who_goes_in_after_a_refused_transaction_has_not_asked_its_reply() {
     let mut run = Run::new(OVERLAP);
     let watch = run.moves(1, "WATCH lock", "OK");
@@ -353,6 +382,8 @@ fn who_was_granted_it_first_may_come_to_believe_last() {
     let second = run.takes(1, "SET lock B-2 NX PX 30000");
     run.log.believes(0, Belief::Holding);
     assert_eq!(run.places(), Some((Kind::Restarted, first, back, second)));
+    let text = run.why().expect("explained").text;
+    assert!(text.en.ends_with("A went on, and came to believe that it held the lock."), "{}", text.en);
 }
 
 #[test]
@@ -439,6 +470,15 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     run.fault(crash());
     run.moves(1, "SETNX lock B", 0);
     assert!(vain(&run).is_some_and(|text| text.starts_with("A was killed")), "{:?}", vain(&run));
+    // Its DEL lock, which was to follow, would not have deleted another key.
+    let named = |key: &str| {
+        let mut run = Run::new(OVERLAP);
+        run.log.moves(0, "acquire", &format!("SETNX {key} A"), 1);
+        run.fault(crash());
+        run.moves(1, &format!("SETNX {key} B"), 0);
+        vain(&run).is_some_and(|text| text.contains("that was to follow"))
+    };
+    assert!(named("lock") && !named("other"));
     // What another client has given a new lease, or what expires by itself, exists for another reason.
     run.moves(1, "PEXPIRE lock 3000", 1);
     assert_eq!(vain(&run), None);

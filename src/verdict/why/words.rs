@@ -179,11 +179,11 @@ pub(crate) fn renewed_for_the_dead(case: &Case<'_>, set: usize, renewal: usize) 
     let (other, renewed) = (case.sender_name(renewal), case.command(renewal));
     Text::new(
         format!(
-            "{holder} was killed, and {other}'s {renewed} gives what {holder}'s {got} has set a new lease, each time that it \
-             asks: so it never ends."
+            "{holder} was killed, and {other}'s {renewed} gives what {holder}'s {got} has set a new lease again and \
+             again: so it never ends."
         ),
         format!(
-            "{holder} 被杀死了，而 {other} 每次来要锁，{renewed} 都给 {holder} 的 {got} 写下的键续上新的租期：它永远不会到期。"
+            "{holder} 被杀死了，而 {other} 来要锁时，{renewed} 一再给 {holder} 的 {got} 写下的键续上新的租期：它永远不会到期。"
         ),
     )
 }
@@ -364,15 +364,29 @@ pub(crate) fn taken_out(case: &Case<'_>, taken: usize, (set, granted): (&Effect,
     )
 }
 
-/// What the holder had set was lost, and the next one was granted the lock.
-pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant): (&Effect, &Effect)) -> Text {
+/// What the holder had set was lost, and the next one was granted the lock. `believed`: the event in which the holder
+/// came to believe that it held the lock.
+pub(crate) fn granted(
+    case: &Case<'_>,
+    kind: Kind,
+    between: usize,
+    (set, grant): (&Effect, &Effect),
+    believed: usize,
+) -> Text {
     let (holder, next) = (case.name(set.actor), case.name(grant.actor));
     let (got, granted) = (case.command(set.sent), case.command(grant.sent));
     let server = &grant.server;
     let pair = format!("{holder}'s {got} and {next}'s {granted}");
     let pair_zh = format!("{holder} 的 {got} 和 {next} 的 {granted} 之间");
-    let still = format!("{holder} still believed that it held the lock.");
-    let still_zh = format!("{holder} 还以为自己持有锁。");
+    let (still, still_zh) = if believed > grant.sent {
+        // With several servers its key on one of them was lost before it had asked all of them.
+        (
+            format!("{holder} went on, and came to believe that it held the lock."),
+            format!("{holder} 继续往下走，以为自己拿到了锁。"),
+        )
+    } else {
+        (format!("{holder} still believed that it held the lock."), format!("{holder} 还以为自己持有锁。"))
+    };
     let (en, zh) = match (kind, case.kind(between)) {
         (Kind::Deleted, Some(EventKind::Sent { actor, .. })) => {
             let (who, deletion) = (case.name(*actor), case.command(between));

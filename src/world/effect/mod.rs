@@ -154,7 +154,9 @@ impl Effects {
         let transaction = (actor, flight.server.clone());
         match (flight.reply_kind, reply) {
             (ReplyKind::Multi, Reply::Value(_)) => drop(self.queued.insert(transaction, Vec::new())),
-            (ReplyKind::Discard, Reply::Value(_)) => {
+            // What was watched has been written to: nothing was carried out.
+            (ReplyKind::Discard, Reply::Value(_))
+            | (ReplyKind::Exec, Reply::Value(serde_json::Value::Null)) => {
                 for flight in self.queued.remove(&transaction).unwrap_or_default() {
                     self.refuse(flight.sent);
                 }
@@ -162,7 +164,6 @@ impl Effects {
             (ReplyKind::Exec, Reply::Value(each)) => {
                 let queued = self.queued.remove(&transaction).unwrap_or_default();
                 let effects = queued.iter().enumerate().flat_map(|(n, queued)| {
-                    // A transaction that was not carried out has no replies.
                     let reply = Reply::Value(each.get(n).cloned().unwrap_or_default());
                     self.answered(actor, queued, (flight.sent, replied), &reply)
                 });
