@@ -1,16 +1,19 @@
-//! Which client did what to whose key, and how many clients one change woke: facts for claims that the world does not
-//! keep. Folded event by event.
+//! Which client did what to whose key: facts for claims that the world does not keep. Folded event by event.
+
+mod observation;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
+use observation::{Observation, Writer};
+
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
     log::{ActorId, Entry, Event, EventKind, KeyValue, Observed, OpId, Reply, ServerState},
-    verdict::key_changes::accesses,
+    verdict::{key_changes::accesses, wakeups::Wakeups},
     world::effect::{Access, Effect, Effects, MayWrite},
 };
 
@@ -30,97 +33,6 @@ struct PendingDeletion {
     other: Setting,
 }
 
-/// A server as it was last observed, and what may have changed it since.
-#[derive(Debug, Clone)]
-struct Observation {
-    observed: Observed,
-    writers: Vec<Writer>,
-    /// The keys of which replies prove what happened to them.
-    proven: BTreeSet<String>,
-    /// What replies suggest, until the next observation shows it.
-    suggested: Vec<Effect>,
-    /// Whether a fault may have changed what the server holds.
-    had_fault: bool,
-}
-
-/// A command that may have changed keys: it was not answered yet, or its reply does not prove what it did.
-#[derive(Debug, Clone)]
-struct Writer {
-    op: OpId,
-    actor: ActorId,
-    sent: usize,
-    may_write: MayWrite,
-    /// Whether its reply, if it comes, proves all that it did.
-    is_provable: bool,
-    /// The lease of etcd that it renews.
-    renews: Option<i64>,
-    /// The event of its reply, or of its loss.
-    replied: Option<usize>,
-    /// Whether the step has ended in which it was answered.
-    is_over: bool,
-    /// The keys that an observation has already shown to be changed by it.
-    shown: BTreeSet<String>,
-}
-
-/// The clients that were notified of one change of a path.
-#[derive(Debug, Clone, Default)]
-struct Herd {
-    what: String,
-    /// The notifications: event and actor.
-    notified: Vec<(usize, ActorId)>,
-}
-
-impl Herd {
-    /// Removes the notifications of an earlier change. Those of `change` itself may have arrived before its reply.
-    fn forget_earlier_than(&mut self, change: &Effect) {
-        let heard_of_creation = self.what == "NodeCreated";
-        match change.access {
-            Access::Set => self.notified.retain(|(event, _)| heard_of_creation && *event > change.sent),
-            Access::Deleted if heard_of_creation => self.notified.clear(),
-            _ => {}
-        }
-    }
-}
-
-impl Observation {
-    fn of(observed: &Observed) -> Self {
-        Self {
-            observed: observed.clone(),
-            writers: Vec::new(),
-            proven: BTreeSet::new(),
-            suggested: Vec::new(),
-            had_fault: false,
-        }
-    }
-
-    /// A change would have been observed before the end of the step.
-    fn end_step(&mut self) {
-        self.suggested.clear();
-        self.proven.clear();
-        self.had_fault = false;
-        for writer in &mut self.writers {
-            writer.is_over = writer.replied.is_some();
-        }
-    }
-}
-
-impl Writer {
-    fn effect(&self, server: &str, key: &str, access: Access, index: usize) -> Effect {
-        Effect {
-            actor: self.actor,
-            sent: self.sent,
-            replied: self.replied.unwrap_or(index),
-            command_sent: self.sent,
-            server: server.to_owned(),
-            key: key.to_owned(),
-            access,
-            puts: false,
-            proven: true,
-            number: None,
-        }
-    }
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct KeyHistory {
     effects: Effects,
@@ -133,8 +45,8 @@ pub(crate) struct KeyHistory {
     pending: Vec<PendingDeletion>,
     /// By server. A server that is not observed after every step has none: then only words and replies are known.
     observations: BTreeMap<String, Observation>,
-    herds: BTreeMap<String, Herd>,
-    largest: Vec<usize>,
+    /// How many clients each change woke.
+    pub(crate) wakeups: Wakeups,
 }
 
 impl KeyHistory {
@@ -146,8 +58,7 @@ impl KeyHistory {
             foreign: BTreeMap::new(),
             pending: Vec::new(),
             observations: BTreeMap::new(),
-            herds: BTreeMap::new(),
-            largest: Vec::new(),
+            wakeups: Wakeups::default(),
         }
     }
 
@@ -170,21 +81,11 @@ impl KeyHistory {
                     known.had_fault = true;
                 }
             }
+            EventKind::Notified { actor, about, what, .. } => {
+                self.wakeups.notified(index, *actor, about, what)
+            }
             EventKind::Stop { .. } => self.observations.values_mut().for_each(Observation::end_step),
             _ => {}
-        }
-        if let EventKind::Notified { actor, about, what, .. } = &event.kind {
-            let herd = self.herds.entry(about.clone()).or_default();
-            // A watch fires once: a second notification of a client comes from another change. So does a notification
-            // of another kind: a watch on a node that did not exist can stay set and fire when the node is created.
-            if herd.notified.iter().any(|(_, member)| member == actor) || herd.what != *what {
-                *herd = Herd::default();
-            }
-            herd.what.clone_from(what);
-            herd.notified.push((index, *actor));
-            if herd.notified.len() > self.largest.len() {
-                self.largest = herd.notified.iter().map(|(index, _)| *index).collect();
-            }
         }
     }
 
@@ -355,9 +256,7 @@ impl KeyHistory {
     }
 
     fn note(&mut self, effect: Effect, at: LessonTime) {
-        if let Some(herd) = self.herds.get_mut(&effect.key) {
-            herd.forget_earlier_than(&effect);
-        }
+        self.wakeups.changed(&effect);
         match effect.access {
             Access::Set | Access::Changed if effect.access == Access::Set || effect.puts => {
                 let mut attempts = self.effects.attempts().iter().rev();
@@ -477,18 +376,5 @@ impl KeyHistory {
         let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());
         let queued = self.effects.queued_described();
         format!("{key} {last:?} {newest:?} {owners:?} {foreign:?} {queued}")
-    }
-
-    /// Everything that determines how many clients a later change will be found to have woken, and the maximum so far.
-    pub(crate) fn herds_described(&self) -> String {
-        let members = |herd: &Herd| herd.notified.iter().map(|(_, actor)| *actor).collect::<BTreeSet<_>>();
-        let herds = self.herds.iter().filter(|(_, herd)| !herd.notified.is_empty());
-        let herds = herds.map(|(about, herd)| (about, &herd.what, members(herd)));
-        format!("{} {:?}", self.largest.len(), herds.collect::<Vec<_>>())
-    }
-
-    /// The notifications of the change that woke the most clients.
-    pub(crate) fn herd(&self) -> &[usize] {
-        &self.largest
     }
 }

@@ -122,7 +122,7 @@ impl Facts {
             // The number of notifications of the change that woke the most clients.
             "herd" => {
                 let (): () = from_args(args)?;
-                return Ok(self.counted(self.key_history.herd().to_vec()));
+                return Ok(self.counted(self.key_history.wakeups.largest().to_vec()));
             }
             _ => {}
         }

@@ -309,7 +309,7 @@ impl Seen {
         }
         let now = log.events().last().map(|event| event.at).filter(|_| timed);
         let waiting: Vec<_> = waiting.into_iter().map(|(_, actor)| actor).collect();
-        let _ = write!(shared, "{now:?} {waiting:?} {}", history.herds_described());
+        let _ = write!(shared, "{now:?} {waiting:?} {}", history.wakeups.described());
         Self { by_actor, shared }
     }
 }
