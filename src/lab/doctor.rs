@@ -11,12 +11,12 @@ use super::clock_check::proof;
 use crate::process::programs::Search;
 use crate::process::version::Version;
 use crate::process::workspace::{self, Workspace};
-use crate::server::{PROGRAMS, program::Program};
+use crate::server::{PROGRAMS, program::Executable};
 use crate::text::{Text, both};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
-    pub program: &'static Program,
+    pub program: &'static Executable,
     #[serde(flatten)]
     pub status: ProgramStatus,
 }
@@ -76,7 +76,7 @@ pub async fn report(options: &LabOptions) -> DoctorReport {
 
 /// Searches every program, reads its version, and compares that with what the lessons need.
 pub fn programs(search: &Search) -> Vec<ProgramReport> {
-    let report = |(_, program): &(_, &'static Program)| {
+    let report = |(_, program): &(_, &'static Executable)| {
         let status = match (program.find)(search) {
             Err(error) => ProgramStatus::Missing { remedy: error.to_string() },
             Ok(path) => match (program.version)(&path) {

@@ -12,7 +12,7 @@ use crate::lesson::LabKind;
 use crate::process::Exit;
 use crate::process::error::LabError;
 use crate::process::programs::Search;
-use crate::server::program::Program;
+use crate::server::program::Executable;
 use crate::text::{Text, Words, both};
 
 /// Where apt keeps its package lists; without them it can install nothing.
@@ -144,7 +144,7 @@ pub(crate) async fn prepare(options: &LabOptions) {
     }
 }
 
-fn plan(missing: &[&Program], machine: Machine) -> Result<Option<InstallPlan>, LabError> {
+fn plan(missing: &[&Executable], machine: Machine) -> Result<Option<InstallPlan>, LabError> {
     let mut packages = Packages::default();
     for program in missing {
         packages.need(&format!("{} {} or newer", program.title, program.needed), program.apt, program.brew);
@@ -232,7 +232,7 @@ mod tests {
         zookeeper::programs::{JAVA, ZOOKEEPER},
     };
 
-    const MISSING: [&Program; 4] = [&SERVER, &SENTINEL, &JAVA, &ZOOKEEPER];
+    const MISSING: [&Executable; 4] = [&SERVER, &SENTINEL, &JAVA, &ZOOKEEPER];
 
     fn machine(manager: Option<Manager>, root: bool, lists: bool) -> Machine {
         Machine { manager, root, lists }

@@ -18,7 +18,7 @@ pub struct LockInfo {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Text>,
-    pub limit: Limit,
+    pub limit: Capacity,
 }
 
 impl LockInfo {
@@ -38,14 +38,14 @@ pub struct CounterInfo {
 /// How many actors may hold a lock at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum Capacity {
     /// At most this many: 1 for a mutex, more for a semaphore.
     Holders(usize),
     /// For a read-write lock: one exclusive holder, or any number of sharing ones.
     ReadWrite,
 }
 
-impl Default for Limit {
+impl Default for Capacity {
     fn default() -> Self {
         Self::Holders(1)
     }
@@ -54,7 +54,7 @@ impl Default for Limit {
 /// More holders at a time than a lock allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Excess {
-    pub limit: Limit,
+    pub limit: Capacity,
     /// The number of holders, sharing ones included.
     pub holders: usize,
     /// The number of those that share it.

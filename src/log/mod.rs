@@ -24,7 +24,7 @@ pub use event::{
 pub use fault::{Condition, Direction, Fault, Target};
 pub use history::HistoryEntry;
 pub use link::LinkId;
-pub use lock::{ANY, CounterInfo, Excess, Limit, LockInfo, is_any, stands_for};
+pub use lock::{ANY, Capacity, CounterInfo, Excess, LockInfo, is_any, stands_for};
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
     files::{FILES, Flock},

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::{
     clock::ClockError,
-    process::{exit::Exit, limits::Limit, wall_clock::WallClock},
+    process::{exit::Exit, limits::ResourceLimit, wall_clock::WallClock},
     text::Text,
 };
 
@@ -84,7 +84,7 @@ pub enum LabError {
     },
     /// An error whose cause is a resource limit of this user.
     #[error("{limit} ({})", what.en)]
-    Limit { what: Text, limit: Limit },
+    Limit { what: Text, limit: ResourceLimit },
     #[error(
         "{server} does not run on the lesson clock: the library that was preloaded into it had no effect. \
          `--wall-clock` runs the lesson on the machine's clock"

@@ -1,7 +1,7 @@
 //! The Chinese messages of errors. The English messages are where the errors are defined.
 
 use crate::clock::ClockError;
-use crate::process::{LabError, exit::Exit, limits::Limit, wall_clock::WallClock};
+use crate::process::{LabError, exit::Exit, limits::ResourceLimit, wall_clock::WallClock};
 use crate::text::{Text, displayed_in_english};
 
 impl LabError {
@@ -93,7 +93,7 @@ impl ClockError {
     }
 }
 
-displayed_in_english!(Exit, Limit, WallClock);
+displayed_in_english!(Exit, ResourceLimit, WallClock);
 
 #[cfg(test)]
 mod tests {

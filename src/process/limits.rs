@@ -14,7 +14,7 @@ use crate::{
 
 /// A limit that is too low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum ResourceLimit {
     /// Open files of a process: `ulimit -n`.
     OpenFiles,
     /// Processes and threads of a user: `ulimit -u`.
@@ -23,7 +23,7 @@ pub enum Limit {
     Memory,
 }
 
-impl Limit {
+impl ResourceLimit {
     /// The shell's flag for the limit, and the value that the shell shows.
     fn flag_and_value(self) -> (&'static str, String) {
         let (flag, resource, unit) = match self {
@@ -78,7 +78,7 @@ pub(crate) fn named(error: LabError) -> LabError {
     }
 }
 
-fn behind(error: &LabError) -> Option<Limit> {
+fn behind(error: &LabError) -> Option<ResourceLimit> {
     if let LabError::Boot { log, .. } | LabError::Silent { log, .. } = error {
         return in_words(log);
     }
@@ -92,13 +92,13 @@ fn behind(error: &LabError) -> Option<Limit> {
     None
 }
 
-fn of_io(error: &io::Error) -> Option<Limit> {
+fn of_io(error: &io::Error) -> Option<ResourceLimit> {
     match Errno::from_io_error(error)? {
-        Errno::MFILE | Errno::NFILE => Some(Limit::OpenFiles),
+        Errno::MFILE | Errno::NFILE => Some(ResourceLimit::OpenFiles),
         // The C library returns the same error if there is no memory for the stack of a thread.
-        Errno::AGAIN if memory_left().is_some_and(|left| left < THREAD_BYTES) => Some(Limit::Memory),
-        Errno::AGAIN => Some(Limit::Processes),
-        Errno::NOMEM => Some(Limit::Memory),
+        Errno::AGAIN if memory_left().is_some_and(|left| left < THREAD_BYTES) => Some(ResourceLimit::Memory),
+        Errno::AGAIN => Some(ResourceLimit::Processes),
+        Errno::NOMEM => Some(ResourceLimit::Memory),
         _ => None,
     }
 }
@@ -112,19 +112,19 @@ fn memory_left() -> Option<u64> {
 }
 
 /// Finds a limit in the log of a server, in the words of Redis, the C library or the JVM.
-fn in_words(log: &str) -> Option<Limit> {
-    const WORDS: [(&str, Limit); 11] = [
-        ("Too many open files", Limit::OpenFiles),
-        ("open file limit", Limit::OpenFiles),
-        ("Resource temporarily unavailable", Limit::Processes),
-        ("unable to create native thread", Limit::Processes),
-        ("pthread_create failed (EAGAIN)", Limit::Processes),
-        ("Cannot allocate memory", Limit::Memory),
-        ("Could not reserve enough space", Limit::Memory),
-        ("Could not allocate", Limit::Memory),
-        ("Failed to reserve", Limit::Memory),
-        ("insufficient memory", Limit::Memory),
-        ("Out Of Memory", Limit::Memory),
+fn in_words(log: &str) -> Option<ResourceLimit> {
+    const WORDS: [(&str, ResourceLimit); 11] = [
+        ("Too many open files", ResourceLimit::OpenFiles),
+        ("open file limit", ResourceLimit::OpenFiles),
+        ("Resource temporarily unavailable", ResourceLimit::Processes),
+        ("unable to create native thread", ResourceLimit::Processes),
+        ("pthread_create failed (EAGAIN)", ResourceLimit::Processes),
+        ("Cannot allocate memory", ResourceLimit::Memory),
+        ("Could not reserve enough space", ResourceLimit::Memory),
+        ("Could not allocate", ResourceLimit::Memory),
+        ("Failed to reserve", ResourceLimit::Memory),
+        ("insufficient memory", ResourceLimit::Memory),
+        ("Out Of Memory", ResourceLimit::Memory),
     ];
     let found = WORDS.iter().find(|(words, _)| log.contains(words));
     found.map(|(_, limit)| *limit)
@@ -147,7 +147,7 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
                 "a lab needs {FEWEST_FILES} open files and more",
                 "一个实验环境至少要打开 {FEWEST_FILES} 个文件"
             ),
-            limit: Limit::OpenFiles,
+            limit: ResourceLimit::OpenFiles,
         }),
         _ => Ok(()),
     }
@@ -180,7 +180,7 @@ fn room_for_memory() -> Result<(), LabError> {
                 "a lab needs {FEWEST_MIB} MiB of memory more",
                 "一个实验环境至少还要 {FEWEST_MIB} MiB 内存"
             ),
-            limit: Limit::Memory,
+            limit: ResourceLimit::Memory,
         }),
         _ => Ok(()),
     }

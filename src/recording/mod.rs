@@ -26,7 +26,7 @@ use crate::{
     clock::ClockKind,
     files::{self, Output},
     lesson::{MOST_MASTERS, Params, Scenario, Speaks, plan::NeverPlan},
-    log::{ActorId, Event, EventKind, Limit, Log, Product, is_any},
+    log::{ActorId, Capacity, Event, EventKind, Log, Product, is_any},
     printable,
     verdict::with_breaches,
 };
@@ -97,8 +97,8 @@ impl AttachedPrograms {
             NeverPlan::That(_) => None,
         });
         let holders = match scenario.locks.first().map(|known| known.limit) {
-            Some(Limit::Holders(most)) => most,
-            Some(Limit::ReadWrite) | None => one(),
+            Some(Capacity::Holders(most)) => most,
+            Some(Capacity::ReadWrite) | None => one(),
         };
         let server =
             if scenario.lab().product() == Product::Zookeeper { Speaks::Zookeeper } else { Speaks::Redis };

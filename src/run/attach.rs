@@ -23,7 +23,7 @@ use crate::{
         library::from_text,
         plan::{Exec, NeverPlan, Origin, Program, housekeeping},
     },
-    log::{ANY, Limit, LockInfo, Log},
+    log::{ANY, Capacity, LockInfo, Log},
     recording::{self, AttachedPrograms, MOST_ATTACHED},
     text::{Text, Words},
     verdict::why,
@@ -92,7 +92,7 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
         scenario.invariants.iter_mut().for_each(|invariant| invariant.goal = Text::default());
     }
     if let Some(lock) = lock {
-        let limit = |name: String, holders| LockInfo { name, title: None, limit: Limit::Holders(holders) };
+        let limit = |name: String, holders| LockInfo { name, title: None, limit: Capacity::Holders(holders) };
         // Other locks may have any number of holders.
         scenario.locks = vec![limit(lock.clone(), *holders), limit(ANY.to_string(), MOST_ATTACHED)];
     } else {

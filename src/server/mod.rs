@@ -27,10 +27,10 @@ use crate::process::LabError;
 use crate::process::programs::Search;
 use boot::{Boot, Started};
 use connection::{Connection, Notify, ServerAddress};
-use program::Program;
+use program::Executable;
 
 /// Every program that some lab needs.
-pub(crate) const PROGRAMS: [(Product, &Program); 6] = [
+pub(crate) const PROGRAMS: [(Product, &Executable); 6] = [
     (Product::Redis, &redis::programs::SERVER),
     (Product::Redis, &redis::programs::SENTINEL),
     (Product::Zookeeper, &zookeeper::programs::JAVA),
@@ -84,7 +84,7 @@ impl Search {
     /// reports: asking each program for its version takes longer than the first picture may.
     pub fn serves(&self, lab: LabKind) -> bool {
         let serves = |part: &LabKind| {
-            let of_part = |(product, program): &&(Product, &Program)| {
+            let of_part = |(product, program): &&(Product, &Executable)| {
                 *product == part.product() && (program.in_lab)(*part)
             };
             PROGRAMS.iter().filter(of_part).all(|(_, program)| (program.find)(self).is_ok())

@@ -18,7 +18,7 @@ use crate::{
 
 /// A program that a product's servers need.
 #[derive(Debug)]
-pub struct Program {
+pub struct Executable {
     /// Its name in JSON.
     pub id: &'static str,
     pub name: &'static str,
@@ -40,13 +40,13 @@ pub struct Program {
     pub apt_note: Option<Words>,
 }
 
-impl Serialize for Program {
+impl Serialize for Executable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.id)
     }
 }
 
-impl Program {
+impl Executable {
     pub fn missing(&self) -> LabError {
         LabError::MissingProgram { program: self.name, variable: self.variable }
     }

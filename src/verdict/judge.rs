@@ -16,7 +16,7 @@ use crate::{
         },
         plan::{Condition, TextPlan},
     },
-    log::{ActorId, Belief, EventKind, Limit, Log, stands_for},
+    log::{ActorId, Belief, Capacity, EventKind, Log, stands_for},
     text::Text,
     world::{Overlap, World},
 };
@@ -200,19 +200,19 @@ fn overlap(scenario: &Scenario, facts: &Facts, lock: &str, wanted: bool) -> Clai
     let holding = &facts.world.holding;
     let overlaps: Vec<&Overlap> = holding.overlaps_of(lock).collect();
     let held = !holding.most(lock).is_empty();
-    let (some, never) = match scenario.limit(lock) {
-        Limit::Holders(1) => (
+    let (some, never) = match scenario.capacity(lock) {
+        Capacity::Holders(1) => (
             Text::new("two holders at once", "同时有两个持有者"),
             Text::new("never two holders at once", "任何时刻最多一个持有者"),
         ),
-        Limit::Holders(most) => (
+        Capacity::Holders(most) => (
             Text::new(format!("more than {most} holders at once"), format!("同时有超过 {most} 个持有者")),
             Text::new(
                 format!("never more than {most} holders at once"),
                 format!("任何时刻最多 {most} 个持有者"),
             ),
         ),
-        Limit::ReadWrite => (
+        Capacity::ReadWrite => (
             Text::new("an exclusive holder beside another", "独占期间另有持有者"),
             Text::new("never an exclusive holder beside another", "独占期间从无其他持有者"),
         ),

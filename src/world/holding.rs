@@ -6,7 +6,7 @@
 //!   client may rely on a lock after asking for its release. So a client may believe for a while that it has a lock
 //!   that it no longer holds.
 //! - A client that was refused never held the lock.
-//! - The lesson says how many clients may hold a lock at a time, and which may share it ([`Limit`]); without a
+//! - The lesson says how many clients may hold a lock at a time, and which may share it ([`Capacity`]); without a
 //!   declaration, one client.
 
 use std::{
@@ -16,7 +16,7 @@ use std::{
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, Excess, Limit, LockInfo, stands_for},
+    log::{ActorId, Belief, Capacity, Event, EventKind, Excess, LockInfo, stands_for},
 };
 
 /// A holder of a lock, since which event, and whether it shares the lock.
@@ -60,7 +60,7 @@ pub struct HoldingChange {
 /// The state of one lock that was ever held.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Lock {
-    limit: Limit,
+    limit: Capacity,
     /// The holders, in the order in which they came to hold it.
     now: Vec<Holder>,
     /// The largest set of holders at a time, as the events in which they came to hold it.
@@ -75,8 +75,8 @@ impl Lock {
     fn excess(&self) -> Option<Excess> {
         let (holders, shared) = (self.now.len(), self.now.iter().filter(|holder| holder.shares).count());
         let too_many = match self.limit {
-            Limit::Holders(most) => holders > most,
-            Limit::ReadWrite => holders > 1 && shared < holders,
+            Capacity::Holders(most) => holders > most,
+            Capacity::ReadWrite => holders > 1 && shared < holders,
         };
         too_many.then_some(Excess { limit: self.limit, holders, shared })
     }
@@ -86,10 +86,10 @@ impl Lock {
     fn against_newest(&self) -> Vec<usize> {
         let Some((newest, others)) = self.now.split_last() else { return Vec::new() };
         let too_many = match self.limit {
-            Limit::Holders(most) => others.len() >= most,
-            Limit::ReadWrite => others.iter().any(|other| !(other.shares && newest.shares)),
+            Capacity::Holders(most) => others.len() >= most,
+            Capacity::ReadWrite => others.iter().any(|other| !(other.shares && newest.shares)),
         };
-        let against = |other: &&Holder| self.limit != Limit::ReadWrite || !(other.shares && newest.shares);
+        let against = |other: &&Holder| self.limit != Capacity::ReadWrite || !(other.shares && newest.shares);
         let others = others.iter().filter(against).chain([newest]);
         if too_many { others.map(|holder| holder.since).collect() } else { Vec::new() }
     }
@@ -141,7 +141,7 @@ impl Holding {
 
     /// The lock's limit, and the events in which the holders that exclude its newest holder came to hold it, the newest
     /// last.
-    pub fn against_newest(&self, lock: &str) -> (Limit, Vec<usize>) {
+    pub fn against_newest(&self, lock: &str) -> (Capacity, Vec<usize>) {
         let lock = self.locks.get(lock);
         lock.map(|lock| (lock.limit, lock.against_newest())).unwrap_or_default()
     }
@@ -167,7 +167,7 @@ impl Holding {
     ) {
         self.locks.values_mut().for_each(|lock| lock.now.clear());
         for (actor, name, shares) in holders {
-            let limit = self.limit(name);
+            let limit = self.capacity(name);
             let lock = self.locks.entry(name.to_owned()).or_insert_with(|| Lock { limit, ..Lock::default() });
             lock.now.push(Holder { actor, since: 0, shares });
         }
@@ -244,11 +244,11 @@ impl Holding {
         if before == holds.then_some(shares) {
             return Vec::new();
         }
-        let limit = self.limit(lock);
+        let limit = self.capacity(lock);
         let known = self.locks.entry(lock.to_owned()).or_insert_with(|| Lock { limit, ..Lock::default() });
         // A lock that is shared is a read-write lock, whether declared so or not.
-        if shares && known.limit == Limit::default() {
-            known.limit = Limit::ReadWrite;
+        if shares && known.limit == Capacity::default() {
+            known.limit = Capacity::ReadWrite;
         }
         let mut changes = Vec::new();
         if before.is_some() {
@@ -266,7 +266,7 @@ impl Holding {
         changes
     }
 
-    fn limit(&self, lock: &str) -> Limit {
+    fn capacity(&self, lock: &str) -> Capacity {
         LockInfo::named(&self.known, lock).map(|known| known.limit).unwrap_or_default()
     }
 
@@ -325,7 +325,7 @@ impl Holding {
 mod tests {
     use std::time::Duration;
 
-    use super::{Holding, HoldingChange, Limit, LockInfo};
+    use super::{Capacity, Holding, HoldingChange, LockInfo};
     use crate::{
         clock::LessonTime,
         log::{
@@ -415,7 +415,7 @@ mod tests {
     }
     /// The state after these events with the actors A, B and C, and for each event whether too many held the lock,
     /// given its limit.
-    fn exceeded(limit: Limit, kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<bool>) {
+    fn exceeded(limit: Capacity, kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<bool>) {
         let mut ready = ready(&[], ["A", "B", "C"].map(actor));
         if let EventKind::LabReady { locks, .. } = &mut ready {
             locks.push(LockInfo { name: "l…k".to_owned(), title: None, limit });
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn a_third_permit_of_two_is_one_too_many() {
         let (holding, seen) =
-            exceeded(Limit::Holders(2), [holds(0), holds(1), holds(2), asks_for_release(0), holds(0)]);
+            exceeded(Capacity::Holders(2), [holds(0), holds(1), holds(2), asks_for_release(0), holds(0)]);
         assert_eq!(seen, [false, false, true, false, true]);
         let [first, second] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
         assert_eq!((&first.evidence[..], first.excess.holders), (&[1, 2, 3][..], 3));
@@ -447,14 +447,14 @@ mod tests {
     fn readers_may_hold_it_together_but_not_with_a_writer() {
         let shares = |actor| believes(actor, Belief::Sharing);
         let (holding, seen) =
-            exceeded(Limit::ReadWrite, [shares(0), shares(1), holds(2), asks_for_release(2), shares(2)]);
+            exceeded(Capacity::ReadWrite, [shares(0), shares(1), holds(2), asks_for_release(2), shares(2)]);
         assert_eq!(seen, [false, false, true, false, false]);
         let [overlap] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
         assert_eq!((overlap.excess.holders, overlap.excess.shared), (3, 2));
         // A writer that continues as a reader lets readers in; a reader that becomes a writer must be alone.
-        let (_, seen) = exceeded(Limit::ReadWrite, [holds(0), shares(0), shares(1), holds(1)]);
+        let (_, seen) = exceeded(Capacity::ReadWrite, [holds(0), shares(0), shares(1), holds(1)]);
         assert_eq!(seen, [false, false, false, true]);
-        let (holding, _) = exceeded(Limit::ReadWrite, [holds(0), shares(1), shares(2)]);
+        let (holding, _) = exceeded(Capacity::ReadWrite, [holds(0), shares(1), shares(2)]);
         assert_eq!(holding.overlaps()[0].evidence, [1, 2], "the other reader is no part of it");
         assert_eq!(holding.against_newest("lock").1, [1, 3]);
     }

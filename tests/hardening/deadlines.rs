@@ -14,7 +14,7 @@ use lockstep::{
     lab::LabOptions,
     lesson::Scenario,
     log::{ActorId, Choice, EventKind, ServerInfo},
-    run::session::{self, Command as Ask, Session, Update},
+    run::session::{self, Session, SessionCommand as Ask, Update},
 };
 use rustix::process::{Pid, Signal, kill_process};
 

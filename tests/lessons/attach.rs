@@ -59,7 +59,7 @@ async fn attached_to(servers: u8, scripts: &[&str]) -> Free {
     let programs = AttachedPrograms { servers, ..of(&programs, Some("lock"), Speaks::Redis) };
     let scenario = attach::scenario(&programs).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     free
 }
@@ -136,7 +136,7 @@ async fn a_run_with_several_servers_is_kept_with_their_number() {
     let programs = AttachedPrograms { servers: 3, ..of(&[script(QUORUM)], None, Speaks::Redis) };
     let scenario = attach::scenario(&programs).expect("a scenario");
     let mut free = Free::of(session::open(scenario.clone(), options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     free.moves([0, 0, 0]).await;
     let place = Place::new();
@@ -165,7 +165,7 @@ async fn what_the_user_lets_pass_is_no_move() {
         AttachedPrograms { passes: vec!["GET".to_owned()], ..of(&[text], Some("lock"), Speaks::Redis) };
     let scenario = attach::scenario(&programs).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     assert_eq!(free.wire(0), "SET lock A");
     let place = Place::new();
@@ -195,7 +195,7 @@ async fn who_has_never_connected_is_known() {
     let programs = of(&[elsewhere, script(WORKER)], Some("lock"), Speaks::Redis);
     let scenario = attach::scenario(&programs).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     let alone: Vec<bool> = free.outlook.actors.iter().map(|actor| actor.unconnected).collect();
     assert_eq!(alone, [true, false]);
@@ -238,7 +238,7 @@ time.sleep(5)
     let program = ["python3", "-S", "-c", polls].map(str::to_owned).to_vec();
     let scenario = attach::scenario(&of(&[program], Some("lock"), Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     assert_eq!(said(&free), ["select", "poll", "epoll"]);
     let Some(Blocked::Waits { until }) = free.outlook.actors[0].blocked else {
@@ -331,7 +331,7 @@ async fn without_a_name_every_lock_that_was_held_is_told_by_its_own() {
     let own = WORKER.replace("lock", "orders");
     let scenario = attach::scenario(&of(&[script(&own)], None, Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario.clone(), options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     assert_eq!(Outcome::of(&scenario, &free.log).to_string(), "… never held, 1 unfinished");
     free.moves([0]).await;
@@ -352,7 +352,7 @@ async fn attached_to_zookeeper(script: &str) -> Free {
     let text = ["bash", "-c", &format!("{ZOOKEEPER_ASK}{script}")].map(str::to_owned).to_vec();
     let scenario = attach::scenario(&of(&[text], Some("lock"), Speaks::Zookeeper)).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     free
 }
@@ -476,7 +476,7 @@ async fn holders(says: [&str; 3], holders: usize) -> usize {
         commands,
     };
     let mut free = Free::of(session::open(attach::scenario(&programs).expect("a scenario"), options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     free.all([pass(100)]).await;
     breaches(&free.log).len()
@@ -658,7 +658,7 @@ async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
     let programs = [vec!["/nowhere/at/all".to_owned()], script("echo alas >&2; exit 3")];
     let scenario = attach::scenario(&of(&programs, Some("lock"), Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     let whys: Vec<Text> = free
         .log
@@ -732,7 +732,7 @@ async fn a_kept_run_is_shown_and_exported_without_its_programs() {
     let programs = [script(WORKER), script(WORKER)];
     let scenario = attach::scenario(&of(&programs, None, Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario.clone(), options(), 1));
-    free.tell(session::Command::LeaveStory);
+    free.tell(session::SessionCommand::LeaveStory);
     free.outlook().await;
     free.moves([0, 1]).await;
     free.all([pass(3_000)]).await;

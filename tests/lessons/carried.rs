@@ -10,7 +10,7 @@ use lockstep::{
     lesson::{Expect, Library, Param, Params, Scenario},
     log::{EventKind, Log},
     recording::carried,
-    run::session::{self, Command, Update},
+    run::session::{self, SessionCommand, Update},
     verdict::Outcome,
 };
 use serde_yaml::Value;
@@ -235,7 +235,7 @@ async fn every_recording_is_stepped_to_the_verdict_that_its_lesson_promises() {
         let (mut log, mut verdict, mut taken) = (Log::new(), None, 0);
         let mut ended = false;
         while !ended {
-            session.commands.send(Command::Step).expect("it listens");
+            session.commands.send(SessionCommand::Step).expect("it listens");
             taken += 1;
             loop {
                 match session.updates.recv().await.expect("it goes on") {

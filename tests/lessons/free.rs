@@ -6,7 +6,7 @@ use std::time::Duration;
 use lockstep::{
     lesson::LabKind,
     log::{ActorId, Belief, Choice, Direction, Event, EventKind, Fault, LinkId, Reply, outlook::Blocked},
-    run::session::{self, Command, Update},
+    run::session::{self, SessionCommand, Update},
     world::World,
 };
 
@@ -126,7 +126,7 @@ async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
 async fn free_play_begins_in_the_middle_of_a_story() {
     let mut free = Free::of(session::open(planned(STOCK, "unguarded"), options(), 1));
     for _ in 0..2 {
-        free.tell(Command::Step);
+        free.tell(SessionCommand::Step);
         while !matches!(free.next().await, Update::Stepped { .. }) {}
     }
     free.moves([1, 1]).await;
@@ -134,7 +134,7 @@ async fn free_play_begins_in_the_middle_of_a_story() {
     free.moves([0]).await;
     assert_eq!(free.world().counters["sold"], 2);
     // The story is not resumed.
-    free.tell(Command::Step);
+    free.tell(SessionCommand::Step);
     let before = free.log.len();
     while !matches!(free.next().await, Update::Stepped { ended: false }) {}
     assert_eq!(free.log.len(), before);

@@ -3,7 +3,7 @@
 use lockstep::{
     lesson::Scenario,
     log::{Choice, Direction, Event, EventKind, Fault, HistoryEntry, LinkId, Log, Reply, outlook::Blocked},
-    run::session::{self, Command, Update},
+    run::session::{self, SessionCommand, Update},
     text::Text,
     verdict::compare::Difference,
 };
@@ -37,7 +37,7 @@ async fn branch(scenario: &Scenario, past: Log) -> (Free, Branched) {
 async fn after_steps(scenario: &Scenario, steps: usize) -> Free {
     let mut free = Free::of(session::open(scenario.clone(), options(), SEED));
     for _ in 0..steps {
-        free.tell(Command::Step);
+        free.tell(SessionCommand::Step);
         while !matches!(free.next().await, Update::Stepped { .. }) {}
     }
     free
@@ -107,7 +107,7 @@ async fn a_reply_to_a_frozen_client_passes_before_its_link_is_held_again() {
     let link = || LinkId::new("B", "redis");
     for _ in 0..5 {
         let mut first = after_steps(&planned, 0).await;
-        first.tell(Command::LeaveStory);
+        first.tell(SessionCommand::LeaveStory);
         first.outlook().await;
         first
             .all([
@@ -179,7 +179,7 @@ async fn a_story_that_killed_a_server_is_told_again_up_to_where_it_was_left() {
 async fn sessions_watches_and_notifications_are_had_again() {
     let planned = carried("zk-herd", "predecessor");
     let mut first = after_steps(&planned, 0).await;
-    first.tell(Command::LeaveStory);
+    first.tell(SessionCommand::LeaveStory);
     first.outlook().await;
     // A has the lock, B waits for it; A's process dies, and its session ends once the server notices.
     for actor in [0, 1] {
@@ -202,7 +202,7 @@ async fn a_branch_does_the_same_again_and_then_something_else() {
     let planned = planned(STOCK, "unguarded");
     let mut first = Free::of(session::open(planned.clone(), options(), 7));
     for _ in 0..2 {
-        first.tell(Command::Step);
+        first.tell(SessionCommand::Step);
         while !matches!(first.next().await, Update::Stepped { .. }) {}
     }
     first.moves([1]).await;
@@ -315,7 +315,7 @@ proptest! {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {
             let mut first = after_steps(&planned, story).await;
-            first.tell(Command::LeaveStory);
+            first.tell(SessionCommand::LeaveStory);
             first.outlook().await;
             for pick in picks {
                 choose_any(&mut first, pick).await;

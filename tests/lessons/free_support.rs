@@ -6,7 +6,7 @@ use lockstep::{
     lab::LabOptions,
     lesson::Scenario,
     log::{ActorId, Choice, EventKind, Fault, Log, Reply, outlook::Outlook},
-    run::session::{self, Command, Session, Update},
+    run::session::{self, Session, SessionCommand, Update},
     text::Text,
     world::World,
 };
@@ -67,7 +67,7 @@ impl Free {
         Self { session, log: Log::new(), outlook: Outlook::default() }
     }
 
-    pub fn tell(&self, command: Command) {
+    pub fn tell(&self, command: SessionCommand) {
         self.session.commands.send(command).expect("the run listens");
     }
 
@@ -90,13 +90,13 @@ impl Free {
     /// Free play of a scenario from its beginning.
     pub async fn begin(scenario: Scenario) -> Self {
         let mut free = Self::of(session::open(scenario, options(), 1));
-        free.tell(Command::LeaveStory);
+        free.tell(SessionCommand::LeaveStory);
         free.outlook().await;
         free
     }
 
     pub async fn choose(&mut self, choice: Choice) -> ChoiceResult {
-        self.tell(Command::Choose(choice));
+        self.tell(SessionCommand::Choose(choice));
         let came = loop {
             match self.next().await {
                 Update::Stepped { .. } => break ChoiceResult::Done,

@@ -7,7 +7,8 @@ use lockstep::{
     clock::{ClockKind, LessonTime},
     lesson::{Expect, Scenario},
     log::{
-        ActorId, Belief, Command, Event, EventKind, Fault, Limit, LockInfo, Log, OpId, Product, Reply, Stop,
+        ActorId, Belief, Capacity, Command, Event, EventKind, Fault, LockInfo, Log, OpId, Product, Reply,
+        Stop,
     },
     recording::{self, carried},
     run::race::{LockFate, Outcome},
@@ -228,7 +229,7 @@ proptest! {
     #[test]
     fn so_they_are_whatever_happens(
         kinds in proptest::collection::vec((happening(), 0..200_i64), 0..40),
-        limit in prop_oneof![Just(Limit::Holders(1)), Just(Limit::Holders(2)), Just(Limit::ReadWrite)],
+        limit in prop_oneof![Just(Capacity::Holders(1)), Just(Capacity::Holders(2)), Just(Capacity::ReadWrite)],
     ) {
         let mut scenario = planned(NEW_LESSON, "blind-del");
         scenario.locks = vec![LockInfo { name: "lock".to_owned(), title: None, limit }];

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use lockstep::{
     lesson::{Library, Params, Scenario},
-    run::session::{self, Command, Update},
+    run::session::{self, SessionCommand, Update},
 };
 
 use crate::{
@@ -139,10 +139,10 @@ async fn while_a_lesson_is_paused_its_libraries_do_nothing_and_after_a_jump_they
             let half = scenario.story.len() / 2;
             let mut free = Free::of(session::open(scenario, options(), 1));
             for _ in 0..half {
-                free.tell(Command::Step);
+                free.tell(SessionCommand::Step);
                 while !matches!(free.next().await, Update::Stepped { .. }) {}
             }
-            free.tell(Command::LeaveStory);
+            free.tell(SessionCommand::LeaveStory);
             free.outlook().await;
             let paused_at = free.log.events().last().expect("events").at;
             let before = ticks_of_descendants();

@@ -8,7 +8,7 @@ use std::{
 use lockstep::{
     lab::LabOptions,
     log::{EventKind, Log, Stop},
-    run::session::{self, Command, Session, Update},
+    run::session::{self, Session, SessionCommand, Update},
     verdict::Outcome,
 };
 
@@ -30,7 +30,7 @@ impl Live {
         Self { session, log: Log::new(), outcome: None }
     }
 
-    fn ask(&self, command: Command) {
+    fn ask(&self, command: SessionCommand) {
         self.session.commands.send(command).expect("the run listens");
     }
 
@@ -55,7 +55,7 @@ impl Live {
     }
 
     async fn step(&mut self) -> bool {
-        self.ask(Command::Step);
+        self.ask(SessionCommand::Step);
         self.stepped().await
     }
 
@@ -123,18 +123,18 @@ async fn redis_cli_sees_that_a_paused_lease_stands_still_and_a_jump_ends_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn watching_takes_its_time_and_can_be_held() {
     let mut live = Live::open("blind-del");
-    live.ask(Command::Speed(10.0));
+    live.ask(SessionCommand::Speed(10.0));
     live.until_held().await;
     // On to the step that lets 3 s pass.
     live.step().await;
     live.step().await;
     let began = Instant::now();
-    live.ask(Command::Watch);
-    live.ask(Command::Hold);
+    live.ask(SessionCommand::Watch);
+    live.ask(SessionCommand::Hold);
     // Held: a step that has begun does not end by itself.
     let held = tokio::time::timeout(Duration::from_millis(600), live.stepped()).await;
     assert!(held.is_err(), "a held step does not end");
-    live.ask(Command::Resume);
+    live.ask(SessionCommand::Resume);
     live.stepped().await;
     assert!(
         began.elapsed() >= Duration::from_millis(800),
@@ -152,27 +152,27 @@ async fn watching_takes_its_time_and_can_be_held() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watched_wait_is_told_when_it_begins() {
     let mut live = Live::open("blind-del");
-    live.ask(Command::Speed(0.25));
+    live.ask(SessionCommand::Speed(0.25));
     live.until_held().await;
     live.step().await;
     live.step().await;
     // 3 s at a quarter of real time, in which nothing happens: the first update comes before their end.
-    live.ask(Command::Watch);
+    live.ask(SessionCommand::Watch);
     let first = live.session.updates.recv().await.expect("an update");
     assert_eq!(first, Update::TimeRuns);
-    live.ask(Command::Step);
+    live.ask(SessionCommand::Step);
     live.stepped().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn asking_for_the_next_step_completes_a_watched_one_at_once() {
     let mut live = Live::open("blind-del");
-    live.ask(Command::Speed(0.1));
+    live.ask(SessionCommand::Speed(0.1));
     live.until_held().await;
     live.step().await;
     live.step().await;
-    live.ask(Command::Watch);
-    live.ask(Command::Step);
+    live.ask(SessionCommand::Watch);
+    live.ask(SessionCommand::Step);
     // 3 s at a tenth of real time would be half a minute; `stepped` allows a minute, so lesson time is checked instead.
     live.stepped().await;
     let passed = live.log.events().last().expect("events").at;

@@ -7,7 +7,7 @@ use lockstep::{
         ActorId, Choice, Event, EventKind, Fault, Stop,
         outlook::{ActorOutlook, Next, Outlook, Timer},
     },
-    run::session::{Command, Update},
+    run::session::{SessionCommand, Update},
     text::Lang,
     ui::{
         app::ClassUpdate,
@@ -86,7 +86,7 @@ fn a_class_answers_in_the_teachers_place_and_its_votes_stand_beside_the_why() {
             assert!(!stand.shows("18"), "no distribution before it is decided: {:#?}", stand.rows());
             stand.commands();
             stand.key(KeyCode::Right);
-            assert_eq!(stand.commands(), [Command::Step], "no answer of the teacher's own is needed");
+            assert_eq!(stand.commands(), [SessionCommand::Step], "no answer of the teacher's own is needed");
             assert!(class(&server).poll.expect("a poll").closed, "the teacher has gone on");
             stand.events(after_question());
             stand.update(Update::Stepped { ended: false });
@@ -146,10 +146,10 @@ fn a_teachers_phone_does_what_the_keys_do() {
     stand.commands();
     stand.press('?');
     stand.hear(ClassUpdate::Remote(Remote::Next));
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
     stand.update(Update::Stepped { ended: false });
     stand.hear(ClassUpdate::Remote(Remote::Play));
-    assert_eq!(stand.commands(), [Command::Watch]);
+    assert_eq!(stand.commands(), [SessionCommand::Watch]);
     stand.hear(ClassUpdate::Remote(Remote::Vote));
     assert!(stand.shows("in free play: f begins it"), "{:#?}", stand.rows());
 }
@@ -163,7 +163,7 @@ fn a_teachers_phone_goes_past_a_question_that_nobody_answers_and_keeps_an_answer
             stand.press('1');
         }
         stand.hear(ClassUpdate::Remote(Remote::Next));
-        assert_eq!(stand.commands(), [Command::Step]);
+        assert_eq!(stand.commands(), [SessionCommand::Step]);
         assert_eq!(stand.shows("▸ 1."), answered, "{:#?}", stand.rows());
     }
 }
@@ -176,7 +176,7 @@ fn a_class_without_its_pages_goes_on() {
     assert!(stand.shows("The pages of the class are gone"), "{:#?}", stand.rows());
     stand.commands();
     stand.key(KeyCode::Right);
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
     assert!(!stand.shows("The pages of the class are gone"), "told once");
 }
 
@@ -265,7 +265,7 @@ fn a_class_chooses_the_next_move() {
         assert!(stand.shows("votes: 7 s") && stand.shows("40 of 50 voted"), "{:#?}", stand.rows());
         assert_eq!(stand.commands(), []);
         stand.wait(6_600);
-        assert_eq!(stand.commands(), [Command::Choose(moves(1))], "of equals the first");
+        assert_eq!(stand.commands(), [SessionCommand::Choose(moves(1))], "of equals the first");
         assert!(
             stand.shows("✓ B moves: acquire SET lock b NX") && stand.shows("20 · 50 %"),
             "{:#?}",
@@ -286,7 +286,7 @@ fn a_vote_ends_when_the_teacher_wants_and_nobodys_vote_moves_nothing() {
     // A choice made by hand ends the vote.
     stand.press('C');
     stand.press('1');
-    assert_eq!(stand.commands(), [Command::Choose(moves(0))]);
+    assert_eq!(stand.commands(), [SessionCommand::Choose(moves(0))]);
     assert_eq!(class(&server).poll, None);
     stand.wait(20_000);
     assert_eq!(stand.commands(), []);

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    run::session::{Command, Failure, Update},
+    run::session::{Failure, SessionCommand, Update},
     text::{Lang, Text},
     ui::{
         app::Mode,
@@ -80,12 +80,12 @@ fn both_runs_are_made_one_after_the_other_and_then_compared() {
     let mut stand = Stand::catalogue(Lang::En, (100, 30));
     stand.press('b');
     assert_eq!(opened(&stand), ["blind-del"]);
-    assert_eq!(stand.commands(), [Command::Step], "a step may be asked for while servers start");
+    assert_eq!(stand.commands(), [SessionCommand::Step], "a step may be asked for while servers start");
     assert!(stand.shows("starting servers"), "{:#?}", stand.rows());
     let script = staged::misdelete(ClockKind::Controlled);
     stand.events(script.events[..10].to_vec());
     stand.update(Update::Stepped { ended: false });
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
     assert!(stand.shows("running, step 2 of 11"), "{:#?}", stand.rows());
     assert!(stand.shows("waits for the other run"), "{:#?}", stand.rows());
     stand.events(script.events[10..].to_vec());
@@ -246,7 +246,7 @@ fn one_playhead_moves_through_both() {
     stand.press(' ');
     stand.wait(5000);
     assert_eq!(step(&stand), 1);
-    assert!(stand.commands().iter().all(|command| *command == Command::Step));
+    assert!(stand.commands().iter().all(|command| *command == SessionCommand::Step));
 }
 
 #[test]

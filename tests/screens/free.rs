@@ -8,7 +8,7 @@ use lockstep::{
         ActorId, Choice, Event, EventKind, Fault, LinkId, OpId, Reply, Stop,
         outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
     },
-    run::session::{Command, Failure, Update},
+    run::session::{Failure, SessionCommand, Update},
     text::{Lang, Text},
 };
 
@@ -52,7 +52,7 @@ fn free(lang: Lang, size: (u16, u16)) -> Stand {
 fn chosen(stand: &mut Stand) -> Vec<Choice> {
     let commands = stand.commands().into_iter();
     let choices = commands.filter_map(|command| match command {
-        Command::Choose(choice) => Some(choice),
+        SessionCommand::Choose(choice) => Some(choice),
         _ => None,
     });
     choices.collect()
@@ -119,7 +119,7 @@ fn choices_stand_in_the_program_where_each_client_is() {
 #[test]
 fn every_key_asks_for_what_it_says() {
     let mut stand = free(Lang::En, (100, 30));
-    assert!(matches!(stand.commands()[..], [Command::LeaveStory]));
+    assert!(matches!(stand.commands()[..], [SessionCommand::LeaveStory]));
     stand.press('1');
     assert_eq!(chosen(&mut stand), [moves(0)]);
     step(&mut stand, moves(0), vec![]);
@@ -380,7 +380,7 @@ fn a_recorded_run_is_left_by_a_branch_on_live_servers() {
 fn free_play_can_be_asked_for_before_the_servers_are_up() {
     let mut stand = Stand::opened(Lang::En, (100, 30));
     stand.press('f');
-    assert!(stand.commands().contains(&Command::LeaveStory));
+    assert!(stand.commands().contains(&SessionCommand::LeaveStory));
     let script = staged::misdelete(ClockKind::Controlled);
     stand.events(script.events[..3].to_vec());
     stand.update(Update::Outlook(outlook()));

@@ -9,7 +9,7 @@ use lockstep::{
     log::EventKind,
     run::{
         exam::ExamQuestion,
-        session::{Command, Update},
+        session::{SessionCommand, Update},
     },
     text::Lang,
     ui::app::Mode,
@@ -116,7 +116,9 @@ fn a_card_opens_the_step_that_proves_it_and_takes_back() {
     assert_eq!((choice.id.as_str(), choice.variant.as_str()), ("setnx", "script"));
     // It plays by itself up to that step, and no further.
     let script = staged::misdelete(ClockKind::Controlled);
-    let steps = |commands: Vec<Command>| commands.into_iter().filter(|c| matches!(c, Command::Step)).count();
+    let steps = |commands: Vec<SessionCommand>| {
+        commands.into_iter().filter(|c| matches!(c, SessionCommand::Step)).count()
+    };
     assert_eq!(steps(stand.commands()), 1);
     let mut asked = 0;
     let mut part = Vec::new();

@@ -5,11 +5,11 @@ use std::time::Instant;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
-    log::{ActorId, Belief, CounterInfo, EventKind, Limit, LockInfo, Log, Stop, Znode},
+    log::{ActorId, Belief, Capacity, CounterInfo, EventKind, LockInfo, Log, Stop, Znode},
     recording::carried,
     run::{
         LessonChoice,
-        session::{Command, Failure, Update},
+        session::{Failure, SessionCommand, Update},
     },
     text::Lang,
     ui::{
@@ -530,7 +530,7 @@ fn the_alarm_names_first_who_came_last() {
     assert!(stand.shows("● A has got the lock before ■ B let go of it"), "{:#?}", stand.rows());
     // A writer joins two readers, one in a lane above it and one below.
     if let EventKind::LabReady { locks, .. } = &mut shared.events[0].kind {
-        locks.push(LockInfo { name: "lock".into(), title: None, limit: Limit::ReadWrite });
+        locks.push(LockInfo { name: "lock".into(), title: None, limit: Capacity::ReadWrite });
     }
     for (actor, belief) in [(0, Belief::Sharing), (2, Belief::Sharing), (1, Belief::Holding)] {
         shared.believes(actor, belief);
@@ -645,7 +645,7 @@ fn a_question_is_seen_whole_answered_and_decided_at_every_size() {
             stand.press('4');
             see(&stand, &format!("▸ {}", words[1]));
             stand.key(KeyCode::Right);
-            assert_eq!(stand.commands(), [Command::Step]);
+            assert_eq!(stand.commands(), [SessionCommand::Step]);
             stand.events(after_question());
             stand.update(Update::Stepped { ended: false });
             stand.press('x');
@@ -675,7 +675,7 @@ fn skipped_and_passed_over_questions_let_the_lesson_go_on() {
     stand.press('s');
     assert!(stand.shows("skipped, →"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
     stand.events(after_question());
     stand.update(Update::Stepped { ended: false });
     stand.press('x');
@@ -695,7 +695,7 @@ fn skipped_and_passed_over_questions_let_the_lesson_go_on() {
     stand.commands();
     stand.events(script.events[said..].to_vec());
     stand.update(Update::Stepped { ended: false });
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
     stand.events(after_question());
     stand.update(Update::Stepped { ended: false });
     stand.press('x');
@@ -719,13 +719,13 @@ fn playing_pauses_at_a_question() {
     assert_eq!(stand.commands(), []);
     stand.press('2');
     stand.press(' ');
-    assert_eq!(stand.commands(), [Command::Watch]);
+    assert_eq!(stand.commands(), [SessionCommand::Watch]);
     stand.events(after_question());
     stand.update(Update::Stepped { ended: false });
     assert!(stand.shows("✓ You were right: -9"), "{:#?}", stand.rows());
     assert_eq!(stand.commands(), [], "the outcome is to be read first");
     stand.wait(20_000);
-    assert_eq!(stand.commands(), [Command::Watch]);
+    assert_eq!(stand.commands(), [SessionCommand::Watch]);
 }
 
 #[test]
@@ -752,7 +752,7 @@ fn a_step_at_the_frontier_asks_the_engine_once() {
     stand.commands();
     stand.key(KeyCode::Right);
     stand.key(KeyCode::Right);
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
 }
 
 #[test]
@@ -761,21 +761,21 @@ fn playing_watches_dwells_and_holds_in_mid_step() {
     let mut stand = Stand::fresh(Lang::En, (80, 24));
     stand.commands();
     stand.press(' ');
-    assert_eq!(stand.commands(), [Command::Watch]);
+    assert_eq!(stand.commands(), [SessionCommand::Watch]);
     stand.events(script.events[3..5].to_vec());
     stand.update(Update::Stepped { ended: false });
     assert_eq!(stand.commands(), [], "the narration is to be read first");
     stand.wait(500);
     assert_eq!(stand.commands(), []);
     stand.wait(20_000);
-    assert_eq!(stand.commands(), [Command::Watch]);
+    assert_eq!(stand.commands(), [SessionCommand::Watch]);
     stand.press(' ');
-    assert_eq!(stand.commands(), [Command::Hold]);
+    assert_eq!(stand.commands(), [SessionCommand::Hold]);
     assert!(stand.shows("held in mid-step"), "{:#?}", stand.rows());
     stand.press(' ');
-    assert_eq!(stand.commands(), [Command::Resume]);
+    assert_eq!(stand.commands(), [SessionCommand::Resume]);
     stand.press('+');
-    assert_eq!(stand.commands(), [Command::Speed(2.0)]);
+    assert_eq!(stand.commands(), [SessionCommand::Speed(2.0)]);
 }
 
 #[test]
@@ -839,9 +839,9 @@ fn a_watch_that_was_paused_during_the_boot_is_held() {
     stand.press('r');
     stand.press(' ');
     stand.press(' ');
-    assert_eq!(stand.commands(), [Command::Speed(1.0), Command::Watch]);
+    assert_eq!(stand.commands(), [SessionCommand::Speed(1.0), SessionCommand::Watch]);
     stand.events(staged::misdelete(ClockKind::Controlled).events[..3].to_vec());
-    assert_eq!(stand.commands(), [Command::Hold]);
+    assert_eq!(stand.commands(), [SessionCommand::Hold]);
 }
 
 #[test]
@@ -892,13 +892,13 @@ async fn the_loop_plays_a_lesson_from_the_catalogue_to_the_verdict() {
         eyes.see("starting servers").await;
         let (choice, mut engine) = runs.opened.borrow_mut().pop().expect("a run");
         assert_eq!((choice.id.as_str(), choice.variant.as_str()), ("unlock", "blind-del"));
-        assert_eq!(engine.commands.recv().await, Some(Command::Speed(1.0)));
+        assert_eq!(engine.commands.recv().await, Some(SessionCommand::Speed(1.0)));
         let script = staged::misdelete(ClockKind::Controlled);
         let tell = |update: Update| engine.updates.send(update).expect("the loop listens");
         tell(Update::Events(script.events[..3].to_vec()));
         eyes.see("press → for the first step").await;
         keyboard.key(KeyCode::Right);
-        assert_eq!(engine.commands.recv().await, Some(Command::Step));
+        assert_eq!(engine.commands.recv().await, Some(SessionCommand::Step));
         tell(Update::Events(script.events[3..].to_vec()));
         tell(Update::Stepped { ended: true });
         tell(Update::Verdict(Verdict { outcome: Outcome::Shown, claims: vec![] }));

@@ -6,7 +6,7 @@ use lockstep::{
     log::{
         Direction, Event, EventKind, Fault, Keyspace, LinkId, Observed, Role, ServerInfo, ServerState, Stop,
     },
-    run::session::{Command, Update},
+    run::session::{SessionCommand, Update},
     text::Lang,
     ui::theme::{self, Theme, glyphs},
 };
@@ -174,7 +174,7 @@ fn any_other_key_ends_it_and_no_step_is_lost() {
     stand.wait(60);
     stand.key(KeyCode::Right);
     assert!(stand.shows("→ OK"), "{:#?}", stand.rows());
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
 
     // Also if the step has not even ended, and if the animation was stopped.
     let script = misdelete();
@@ -188,7 +188,7 @@ fn any_other_key_ends_it_and_no_step_is_lost() {
     stand.events(script.events[stops[0] + 2..stops[1]].to_vec());
     stand.commands();
     stand.update(Update::Stepped { ended: false });
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_key_pressed_before_anything_of_a_step_is_seen_does_not_pass_over_it() {
     stand.key(KeyCode::Right);
     stand.events(script.events[stops[0]..stops[1]].to_vec());
     stand.update(Update::Stepped { ended: false });
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn the_answer_to_a_question_is_read_before_the_story_goes_on() {
     assert!(stand.shows("does not know that zero is special"), "{:#?}", stand.rows());
     assert_eq!(stand.commands(), []);
     stand.key(KeyCode::Right);
-    assert_eq!(stand.commands(), [Command::Step]);
+    assert_eq!(stand.commands(), [SessionCommand::Step]);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn playing_shows_what_travels_and_pauses_in_mid_flight() {
     let stops = stops(&script.events);
     let mut stand = Stand::moving(&script.events[..stops[0]], Lang::En, (120, 40));
     stand.press(' ');
-    assert_eq!(stand.commands().last(), Some(&Command::Watch));
+    assert_eq!(stand.commands().last(), Some(&SessionCommand::Watch));
     stand.events(script.events[stops[0]..stops[1]].to_vec());
     stand.update(Update::Stepped { ended: false });
     stand.wait(100);
@@ -273,7 +273,7 @@ fn playing_shows_what_travels_and_pauses_in_mid_flight() {
     stand.wait(401);
     assert!(stand.shows("→ OK") && stand.shows("playing"), "{:#?}", stand.rows());
     stand.wait(2000);
-    assert_eq!(stand.commands(), [Command::Watch], "the step after it");
+    assert_eq!(stand.commands(), [SessionCommand::Watch], "the step after it");
 }
 
 #[test]

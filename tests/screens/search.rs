@@ -5,7 +5,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
     log::EventKind,
-    run::session::{Command, Update},
+    run::session::{SessionCommand, Update},
     text::Lang,
     ui::{
         app::{App, AppOptions, Message, Mode},
@@ -467,7 +467,7 @@ fn a_lesson_is_resumed_at_the_step_at_which_it_was_left() {
     let stops: Vec<usize> = (0..events.len()).filter(ends).take(4).collect();
     let asked_for = |stand: &mut Stand| {
         let asked = stand.commands().into_iter();
-        asked.filter(|command| *command == Command::Step).count()
+        asked.filter(|command| *command == SessionCommand::Step).count()
     };
     for (lang, resumed) in [(Lang::En, "Resumed where you left it"), (Lang::Zh, "从上次离开的地方继续")]
     {

@@ -18,7 +18,7 @@ use lockstep::{
         batch::{Batch, BatchUpdate, Control},
         exam::{ExamQuestion, Questions},
         explore::Bounds,
-        session::{Command, RunError, Session, Update},
+        session::{RunError, Session, SessionCommand, Update},
     },
     text::{Lang, Text},
     ui::{
@@ -147,7 +147,7 @@ pub fn catalogue() -> Catalogue {
 /// The other end of a session: the app's commands, and the sender of updates.
 #[derive(Debug)]
 pub struct Engine {
-    pub commands: UnboundedReceiver<Command>,
+    pub commands: UnboundedReceiver<SessionCommand>,
     pub updates: UnboundedSender<Update>,
 }
 
@@ -372,7 +372,7 @@ impl Stand {
     }
 
     /// The commands to the newest run since the last call.
-    pub fn commands(&mut self) -> Vec<Command> {
+    pub fn commands(&mut self) -> Vec<SessionCommand> {
         let mut opened = self.runs.opened.borrow_mut();
         let (_, engine) = opened.last_mut().expect("a run");
         std::iter::from_fn(|| engine.commands.try_recv().ok()).collect()

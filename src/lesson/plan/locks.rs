@@ -16,7 +16,7 @@ use super::{
     types::{nearly, whole_words},
 };
 use crate::{
-    log::{ANY, Belief, Limit, LockInfo, stands_for},
+    log::{ANY, Belief, Capacity, LockInfo, stands_for},
     text::{Text, both},
 };
 
@@ -25,7 +25,7 @@ const MOST_HOLDERS: u32 = 5_000;
 
 impl Scenario {
     /// How many clients may hold a lock, or each of the locks that the name stands for.
-    pub fn limit(&self, lock: &str) -> Limit {
+    pub fn capacity(&self, lock: &str) -> Capacity {
         LockInfo::named(&self.locks, lock).map(|known| known.limit).unwrap_or_default()
     }
 }
@@ -52,11 +52,11 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
                     "信号量写 `holders`，读写锁由读者写 `mode: shared`"
                 )));
             }
-            None if is_shared => Limit::ReadWrite,
-            None => Limit::default(),
+            None if is_shared => Capacity::ReadWrite,
+            None => Capacity::default(),
             Some(holders) => {
                 let holders = number(holders, params, &path.key("holders"), 1..=MOST_HOLDERS)?;
-                Limit::Holders(usize::try_from(holders).unwrap_or(1))
+                Capacity::Holders(usize::try_from(holders).unwrap_or(1))
             }
         };
         let mut title = None;
@@ -76,7 +76,7 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
     }
     shared.sort();
     shared.dedup();
-    locks.extend(shared.into_iter().map(|name| LockInfo { name, title: None, limit: Limit::ReadWrite }));
+    locks.extend(shared.into_iter().map(|name| LockInfo { name, title: None, limit: Capacity::ReadWrite }));
     Ok(locks)
 }
 
@@ -130,9 +130,9 @@ impl LockSentences {
         };
         let limit = info.map(|info| info.limit).unwrap_or_default();
         let (who, zh_who) = match limit {
-            Limit::Holders(1) => ("two clients".to_owned(), "两个客户端".to_owned()),
-            Limit::Holders(most) => (format!("more than {most} clients"), format!("超过 {most} 个客户端")),
-            Limit::ReadWrite => {
+            Capacity::Holders(1) => ("two clients".to_owned(), "两个客户端".to_owned()),
+            Capacity::Holders(most) => (format!("more than {most} clients"), format!("超过 {most} 个客户端")),
+            Capacity::ReadWrite => {
                 return Self {
                     says: Text::new(
                         format!("A client holds {en} exclusively while another holds it, too."),

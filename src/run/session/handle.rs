@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+pub enum SessionCommand {
     /// Carry out the next step of the story as fast as possible: time that the story lets pass is jumped over
     /// where the clock can jump. A `Step` sent before the lab is ready is carried out once it is.
     Step,
@@ -86,6 +86,6 @@ impl From<&RunError> for Failure {
 /// A live run. Dropping it ends the run, its clients and its servers.
 #[derive(Debug)]
 pub struct Session {
-    pub commands: UnboundedSender<Command>,
+    pub commands: UnboundedSender<SessionCommand>,
     pub updates: UnboundedReceiver<Update>,
 }

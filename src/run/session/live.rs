@@ -8,7 +8,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Command, RunError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
+use super::{RunError, Session, SessionCommand, Update, director::Director, pacing::Pacing, time::Tempo};
 use crate::{
     lab::{LOOK, LabOptions, ProblemTracker, ProcessHealth, ProcessProblem},
     lesson::Scenario,
@@ -68,7 +68,7 @@ fn report_stopped_processes(health: ProcessHealth, sender: UnboundedSender<Updat
 }
 
 struct Driver {
-    asked: UnboundedReceiver<Command>,
+    asked: UnboundedReceiver<SessionCommand>,
     updates: UnboundedSender<Update>,
     pacing: Pacing,
     tempo: watch::Sender<Tempo>,
@@ -139,12 +139,12 @@ impl Driver {
                 };
             }
             let Some(command) = command else { return Ok(()) };
-            if command == Command::LeaveStory {
+            if command == SessionCommand::LeaveStory {
                 self.send(Update::Outlook(director.leave_story()));
             }
             let Some(tempo) = self.pacing.begin(&command) else { continue };
             let _ = self.tempo.send(tempo);
-            if let Command::Choose(choice) = command {
+            if let SessionCommand::Choose(choice) = command {
                 let Some(chosen) = self.while_listening(director.choose(&choice)).await else {
                     return Ok(());
                 };

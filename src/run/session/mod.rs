@@ -27,7 +27,7 @@ pub(crate) mod throttle;
 pub(crate) mod time;
 
 pub use error::{NotTrusted, RunError};
-pub use handle::{Command, Failure, Session, Update};
+pub use handle::{Failure, Session, SessionCommand, Update};
 pub use live::{branch, open};
 pub use replay::replay;
 pub(crate) use story::{RunReport, run_story};

@@ -8,7 +8,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Command, Session, Update, pacing::Pacing, time::Tempo};
+use super::{Session, SessionCommand, Update, pacing::Pacing, time::Tempo};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
@@ -34,7 +34,7 @@ struct Player {
     log: Log,
     /// The number of events that have been sent.
     published: usize,
-    asked: UnboundedReceiver<Command>,
+    asked: UnboundedReceiver<SessionCommand>,
     updates: UnboundedSender<Update>,
     pacing: Pacing,
 }

@@ -2,11 +2,11 @@
 
 use crate::{
     process::version::Version,
-    server::program::{Program, version_of},
+    server::program::{Executable, version_of},
     text::Words,
 };
 
-pub(crate) const SERVER: Program = Program {
+pub(crate) const SERVER: Executable = Executable {
     id: "etcd",
     name: "etcd",
     title: "etcd",

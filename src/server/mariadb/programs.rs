@@ -2,10 +2,10 @@
 
 use crate::{
     process::version::Version,
-    server::program::{Program, version_of},
+    server::program::{Executable, version_of},
 };
 
-pub(crate) const SERVER: Program = Program {
+pub(crate) const SERVER: Executable = Executable {
     id: "mariadbd",
     name: "mariadbd",
     title: "MariaDB",

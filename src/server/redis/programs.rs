@@ -3,11 +3,11 @@
 use crate::{
     lesson::LabKind,
     process::version::Version,
-    server::program::{Program, version_of},
+    server::program::{Executable, version_of},
     text::Words,
 };
 
-pub(crate) const SERVER: Program = Program {
+pub(crate) const SERVER: Executable = Executable {
     id: "redis-server",
     name: "redis-server",
     title: "Redis",
@@ -22,7 +22,7 @@ pub(crate) const SERVER: Program = Program {
     apt_note: Some(SERVICES),
 };
 
-pub(crate) const SENTINEL: Program = Program {
+pub(crate) const SENTINEL: Executable = Executable {
     id: "redis-sentinel",
     name: "redis-sentinel",
     title: "Redis Sentinel",

@@ -12,10 +12,10 @@ use crate::{
         programs::{Search, is_executable},
         version::Version,
     },
-    server::program::{Program, version_of},
+    server::program::{Executable, version_of},
 };
 
-pub(crate) const JAVA: Program = Program {
+pub(crate) const JAVA: Executable = Executable {
     id: "java",
     name: "java",
     title: "Java",
@@ -31,7 +31,7 @@ pub(crate) const JAVA: Program = Program {
 };
 
 /// Its variable names jar files and directories with jar files, separated by colons.
-pub(crate) const ZOOKEEPER: Program = Program {
+pub(crate) const ZOOKEEPER: Executable = Executable {
     id: "zookeeper",
     name: "ZooKeeper",
     title: "ZooKeeper",

@@ -1,6 +1,6 @@
 //! The command palette: every currently possible command, by name.
 
-use crate::ui::state::palette::{Command, Listed};
+use crate::ui::state::palette::{Listed, PaletteCommand};
 use std::time::Instant;
 
 use crate::ui::state::{
@@ -26,7 +26,7 @@ use crate::{
 impl<R: Runs> App<R> {
     /// Every command that is possible on the screen below: those nearest to the focus first, then lessons, then
     /// settings.
-    fn commands(&self) -> Vec<Command> {
+    fn commands(&self) -> Vec<PaletteCommand> {
         let mut commands = self.free_play_commands();
         if !self.palette.faults {
             commands.extend(self.actions());
@@ -37,7 +37,7 @@ impl<R: Runs> App<R> {
     }
 
     /// The choices of free play, or only its faults. A typed duration comes first.
-    fn free_play_commands(&self) -> Vec<Command> {
+    fn free_play_commands(&self) -> Vec<PaletteCommand> {
         let Mode::Learning(lesson) = &self.mode else { return Vec::new() };
         let Some(free) = lesson.run.free.as_ref() else { return Vec::new() };
         let (log, only) = (lesson.run.playback.log(), self.palette.faults);
@@ -57,12 +57,17 @@ impl<R: Runs> App<R> {
     }
 
     /// A command with the name that `words` gives in each language. Typing `id` finds it too.
-    fn command_line(&self, action: Action, words: impl Fn(Lang) -> String, id: Option<String>) -> Command {
+    fn command_line(
+        &self,
+        action: Action,
+        words: impl Fn(Lang) -> String,
+        id: Option<String>,
+    ) -> PaletteCommand {
         let others = [words(self.lang.other())].into_iter().chain(id).collect();
-        Command { action, name: words(self.lang), others, keys: String::new(), current: false }
+        PaletteCommand { action, name: words(self.lang), others, keys: String::new(), current: false }
     }
 
-    fn actions(&self) -> Vec<Command> {
+    fn actions(&self) -> Vec<PaletteCommand> {
         let scopes = self.screen_scopes();
         // The scope of an action decides its rank: the pane's first, then the screen's, then the global ones.
         let rows = TABLE.iter().enumerate().filter_map(|(n, row)| {
@@ -76,12 +81,15 @@ impl<R: Runs> App<R> {
             let (row, keys) = (&TABLE[n], self.keys.keys(n));
             let labels: Vec<String> = keys.iter().take(2).map(|chord| chord.label()).collect();
             let name = |lang| row.name.get(lang).to_owned();
-            Command { keys: labels.join(" "), ..self.command_line(row.action, name, Some(row.id.to_owned())) }
+            PaletteCommand {
+                keys: labels.join(" "),
+                ..self.command_line(row.action, name, Some(row.id.to_owned()))
+            }
         };
         rows.into_iter().map(command).collect()
     }
 
-    fn lessons(&self) -> Vec<Command> {
+    fn lessons(&self) -> Vec<PaletteCommand> {
         let mut commands = Vec::new();
         let entries = self.catalogue.entries.iter().enumerate();
         for (n, entry) in entries.filter(|(_, entry)| entry.broken.is_none()) {
@@ -89,7 +97,7 @@ impl<R: Runs> App<R> {
                 let title = |lang| browse::joined(&entry.lesson.title, &variant.title, lang);
                 let open = |lang| words::OPEN.with(lang, &[&title(lang)]);
                 let id = format!("{} {}", entry.lesson.id, variant.name);
-                commands.push(Command {
+                commands.push(PaletteCommand {
                     current: matches!(&self.mode, Mode::Learning(lesson) if lesson.is(n, at)),
                     ..self.command_line(Action::OpenAt(n, at), open, Some(id))
                 });
@@ -98,17 +106,17 @@ impl<R: Runs> App<R> {
         commands
     }
 
-    fn settings(&self) -> Vec<Command> {
+    fn settings(&self) -> Vec<PaletteCommand> {
         let themes = ThemeName::ALL.into_iter().map(|theme| {
             let name = |lang| words::THEME_IS.with(lang, &[words::theme(theme).get(lang)]);
             let id = format!("theme {}", theme.name());
             let current = theme == self.theme.name;
-            Command { current, ..self.command_line(Action::SetTheme(theme), name, Some(id)) }
+            PaletteCommand { current, ..self.command_line(Action::SetTheme(theme), name, Some(id)) }
         });
         let langs = [Lang::En, Lang::Zh].into_iter().map(|lang| {
             let name = |shown| words::LANGUAGE_IS.with(shown, &[words::language(lang)]);
             let current = lang == self.lang;
-            Command {
+            PaletteCommand {
                 current,
                 ..self.command_line(Action::SetLang(lang), name, Some(format!("lang {lang}")))
             }
@@ -117,7 +125,7 @@ impl<R: Runs> App<R> {
             let name = |lang| words::SPEED_IS.with(lang, &[&format!("{speed}x")]);
             // Both values come from the same list, so they are either equal or clearly different.
             let current = (speed - self.speed).abs() < f64::EPSILON;
-            Command {
+            PaletteCommand {
                 current,
                 ..self.command_line(Action::SetSpeed(n), name, Some(format!("speed {speed}")))
             }
@@ -168,7 +176,7 @@ impl<R: Runs> App<R> {
         }
         // Of equal scores the shorter name wins, because more of it was typed. Choices of free play keep their order, and
         // with nothing typed all commands do.
-        let length = |command: &Command| match command.action {
+        let length = |command: &PaletteCommand| match command.action {
             Action::Choose(_) => 0,
             _ => command.name.chars().count(),
         };

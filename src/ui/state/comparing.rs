@@ -17,7 +17,7 @@ use crate::{
     log::{EventKind, Log, Stop},
     run::{
         LessonChoice, Runs,
-        session::{Command, Session, Update},
+        session::{Session, SessionCommand, Update},
     },
     ui::chart::Pair,
     verdict::{
@@ -161,7 +161,7 @@ impl Comparing {
             };
             let session = runs.open(&choice);
             // If the run has already failed, its updates report it.
-            let _ = session.commands.send(Command::Step);
+            let _ = session.commands.send(SessionCommand::Step);
             let run = Run { session: Some(session), ..Run::default() };
             self.runs.insert(variant, run);
         }
@@ -208,7 +208,7 @@ impl Comparing {
             Some(Update::Stepped { ended: false }) => {
                 if let Some(session) = &run.session {
                     // If the run cannot continue, its updates report it.
-                    let _ = session.commands.send(Command::Step);
+                    let _ = session.commands.send(SessionCommand::Step);
                 }
             }
             // The verdict follows by itself, time is not shown, and the story is never left.

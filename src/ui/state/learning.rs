@@ -16,7 +16,7 @@ use crate::{
     log::{EventKind, Log},
     run::{
         LessonChoice,
-        session::{Command, Session, Update},
+        session::{Session, SessionCommand, Update},
     },
     text::{Lang, Text},
     verdict::{Outcome, Verdict},
@@ -34,7 +34,7 @@ const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 enum Engine {
     /// The servers are being started; a first step may have been requested already.
     Booting {
-        asked: Option<Command>,
+        asked: Option<SessionCommand>,
     },
     Ready,
     /// Carrying out a step that skips over time.
@@ -103,7 +103,7 @@ impl Learning {
         let mut learning = Self::with(choice, Playback::new(speed), Engine::Booting { asked: None }, speed);
         learning.session = Some(session);
         learning.set_questions(questions);
-        learning.tell(Command::Speed(speed));
+        learning.tell(SessionCommand::Speed(speed));
         learning
     }
 
@@ -142,7 +142,7 @@ impl Learning {
         }
     }
 
-    fn tell(&self, command: Command) {
+    fn tell(&self, command: SessionCommand) {
         if let Some(session) = &self.session {
             // A run that has ended reports it in its updates, so a late command is no error.
             let _ = session.commands.send(command);
@@ -213,7 +213,7 @@ impl Learning {
     pub fn set_speed(&mut self, speed: f64, now: Instant) {
         self.speed = speed;
         self.playback.speed = speed;
-        self.tell(Command::Speed(speed));
+        self.tell(SessionCommand::Speed(speed));
         if self.engine == Engine::Watching {
             self.playback.resume_time(self.time_speed(), now);
         }
@@ -249,8 +249,11 @@ impl Learning {
     /// Requests the next step; `watched` decides whether its time passes visibly. While the servers are being started,
     /// only one request counts.
     fn ask_for_step(&mut self, watched: bool) {
-        let (command, engine) =
-            if watched { (Command::Watch, Engine::Watching) } else { (Command::Step, self.stepping()) };
+        let (command, engine) = if watched {
+            (SessionCommand::Watch, Engine::Watching)
+        } else {
+            (SessionCommand::Step, self.stepping())
+        };
         match &mut self.engine {
             Engine::Booting { asked: Some(_) } => return,
             Engine::Booting { asked } => *asked = Some(command.clone()),
@@ -411,14 +414,14 @@ impl Learning {
     fn hold(&mut self) {
         if self.engine == Engine::Watching {
             self.engine = Engine::Held;
-            self.tell(Command::Hold);
+            self.tell(SessionCommand::Hold);
             self.playback.stop_time();
         }
     }
 
     fn resume(&mut self, now: Instant) {
         self.engine = Engine::Watching;
-        self.tell(Command::Resume);
+        self.tell(SessionCommand::Resume);
         self.playback.resume_time(self.time_speed(), now);
     }
 
@@ -524,8 +527,8 @@ impl Learning {
             Some(Update::Events(events)) => {
                 if let Engine::Booting { asked } = &self.engine {
                     self.engine = match asked {
-                        None | Some(Command::LeaveStory) => Engine::Ready,
-                        Some(Command::Watch) => Engine::Watching,
+                        None | Some(SessionCommand::LeaveStory) => Engine::Ready,
+                        Some(SessionCommand::Watch) => Engine::Watching,
                         Some(_) => self.stepping(),
                     };
                     if self.pace == Pace::ByHand {

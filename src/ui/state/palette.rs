@@ -11,7 +11,7 @@ pub struct Palette {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct PaletteCommand {
     pub action: Action,
     pub name: String,
     /// Other names that match: in the other language, in the configuration.
@@ -23,7 +23,7 @@ pub struct Command {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    pub command: Command,
+    pub command: PaletteCommand,
     pub marks: Vec<usize>,
     /// Another matching name, with the indices of its matching characters.
     pub other: Option<(String, Vec<usize>)>,

@@ -2,7 +2,7 @@
 
 use crate::{
     log::{
-        Belief, Excess, Limit, Log, Role, SentinelNotice,
+        Belief, Capacity, Excess, Log, Role, SentinelNotice,
         product::zookeeper::{RECONNECTED, SUSPENDED},
     },
     text::{Lang, Words},
@@ -92,10 +92,10 @@ pub fn overlap_span(lang: Lang, excess: Excess) -> String {
     let Excess { limit, holders, shared } = excess;
     let (all, alone, shared) = (holders.to_string(), (holders - shared).to_string(), shared.to_string());
     match limit {
-        Limit::Holders(1) => CLASH.with(lang, &[&all]),
-        Limit::Holders(most) => PERMITS.with(lang, &[&all, &most.to_string()]),
-        Limit::ReadWrite if excess.shared == 0 => WRITERS.with(lang, &[&all]),
-        Limit::ReadWrite => MIXED.with(lang, &[&alone, &shared]),
+        Capacity::Holders(1) => CLASH.with(lang, &[&all]),
+        Capacity::Holders(most) => PERMITS.with(lang, &[&all, &most.to_string()]),
+        Capacity::ReadWrite if excess.shared == 0 => WRITERS.with(lang, &[&all]),
+        Capacity::ReadWrite => MIXED.with(lang, &[&alone, &shared]),
     }
 }
 

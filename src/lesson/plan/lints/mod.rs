@@ -49,7 +49,7 @@ use super::{
     types,
 };
 use crate::{
-    log::{Belief, Limit, stands_for},
+    log::{Belief, Capacity, stands_for},
     text::both,
 };
 
@@ -217,7 +217,7 @@ fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mista
     let mut limits =
         scenario.locks.iter().filter(|known| stands_for(&known.name, lock)).map(|known| known.limit);
     let most = match limits.next_back() {
-        Some(Limit::Holders(most)) => most,
+        Some(Capacity::Holders(most)) => most,
         Some(_) => return Ok(()),
         None => 1,
     };

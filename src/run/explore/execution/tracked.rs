@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
-    log::{Event, EventKind, Limit, ServerState, stands_for},
+    log::{Capacity, Event, EventKind, ServerState, stands_for},
     run::explore::{Broken, StepFootprint},
     verdict::key_history::KeyHistory,
     world::Holding,
@@ -86,8 +86,8 @@ impl Tracked {
             let (limit, against) = self.holding.against_newest(&turn.lock);
             if let Some((_, others)) = against.split_last() {
                 let enough = match limit {
-                    Limit::Holders(most) => most,
-                    Limit::ReadWrite => 1,
+                    Capacity::Holders(most) => most,
+                    Capacity::ReadWrite => 1,
                 };
                 let ways = choose(others, enough).into_iter().map(|others| {
                     let all = others.into_iter().chain([steps]);

@@ -4,7 +4,7 @@ use super::replay;
 use crate::{
     lesson::testing::{self, NEW_LESSON},
     log::{EventKind, Stop, testing::waited},
-    run::session::{Command, Session, Update},
+    run::session::{Session, SessionCommand, Update},
 };
 
 /// Replays a recording of two steps: a narration, and an hour in which two waits end, after a second and at
@@ -43,7 +43,7 @@ impl Session {
         update
     }
 
-    fn ask(&self, command: Command) {
+    fn ask(&self, command: SessionCommand) {
         self.commands.send(command).expect("the recording listens");
     }
 
@@ -65,11 +65,11 @@ impl Session {
 #[tokio::test]
 async fn a_step_takes_no_time_and_the_last_one_brings_the_verdict_once() {
     let mut session = opened();
-    session.ask(Command::Step);
+    session.ask(SessionCommand::Step);
     assert_eq!(session.stepped().await, (2, false, false));
-    session.ask(Command::Step);
+    session.ask(SessionCommand::Step);
     assert_eq!(session.stepped().await, (4, true, true));
-    session.ask(Command::Step);
+    session.ask(SessionCommand::Step);
     assert_eq!(session.stepped().await, (0, false, true));
 }
 
@@ -77,16 +77,21 @@ async fn a_step_takes_no_time_and_the_last_one_brings_the_verdict_once() {
 async fn watched_time_passes_can_be_held_and_is_cut_short_by_a_step() {
     let mut session = opened();
     // So slow that no time passes by itself during this test.
-    session.ask(Command::Speed(1e-6));
-    session.ask(Command::Step);
+    session.ask(SessionCommand::Speed(1e-6));
+    session.ask(SessionCommand::Step);
     session.stepped().await;
-    session.ask(Command::Watch);
+    session.ask(SessionCommand::Watch);
     assert_eq!(session.updates.recv().await, Some(Update::TimeRuns), "the clock runs");
-    for command in [Command::Hold, Command::Speed(1e6), Command::Speed(1e-6), Command::Resume] {
+    for command in [
+        SessionCommand::Hold,
+        SessionCommand::Speed(1e6),
+        SessionCommand::Speed(1e-6),
+        SessionCommand::Resume,
+    ] {
         session.ask(command);
     }
     // Commands are handled in order, so the next update comes after all of them.
-    session.ask(Command::Step);
+    session.ask(SessionCommand::Step);
     let Some(Update::Events(events)) = session.updates.recv().await else {
         panic!("the step goes on");
     };
@@ -97,17 +102,17 @@ async fn watched_time_passes_can_be_held_and_is_cut_short_by_a_step() {
 #[tokio::test]
 async fn watched_each_event_comes_in_its_time() {
     let mut session = opened();
-    session.ask(Command::Speed(100.0));
-    session.ask(Command::Step);
+    session.ask(SessionCommand::Speed(100.0));
+    session.ask(SessionCommand::Step);
     session.stepped().await;
-    session.ask(Command::Watch);
+    session.ask(SessionCommand::Watch);
     let mut parts = Vec::new();
     loop {
         match session.next().await {
             Update::Events(events) => {
                 parts.push(events.len());
                 // The rest would take half a minute; at this speed it comes now.
-                session.ask(Command::Speed(1e9));
+                session.ask(SessionCommand::Speed(1e9));
             }
             Update::Stepped { ended } => break assert!(ended),
             _ => {}

@@ -6,7 +6,7 @@ use super::{Engine, Learning, Pace};
 use crate::{
     clock::ClockKind,
     log::{Choice, Event, EventKind, Log},
-    run::session::{Command, Session},
+    run::session::{Session, SessionCommand},
     text::Text,
     ui::state::free::{Free, FreeNotice},
     verdict::compare::Difference,
@@ -32,7 +32,7 @@ impl Learning {
         self.session = Some(session);
         self.engine = self.stepping();
         self.free.get_or_insert_default().reset_keys();
-        self.tell(Command::Speed(self.speed));
+        self.tell(SessionCommand::Speed(self.speed));
     }
 
     /// The log up to the last completed step before the playhead.
@@ -82,9 +82,9 @@ impl Learning {
         self.predictions.nudged = false;
         let starting = matches!(self.engine, Engine::Booting { .. });
         self.free = Some(Free::begin(starting));
-        self.tell(Command::LeaveStory);
+        self.tell(SessionCommand::LeaveStory);
         self.engine = match &self.engine {
-            Engine::Booting { .. } => Engine::Booting { asked: Some(Command::LeaveStory) },
+            Engine::Booting { .. } => Engine::Booting { asked: Some(SessionCommand::LeaveStory) },
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => self.stepping(),
             _ => Engine::Ready,
         };
@@ -136,7 +136,7 @@ impl Learning {
         let free = self.free.get_or_insert_default();
         free.notice = FreeNotice::Nothing;
         self.engine = self.stepping();
-        self.tell(Command::Choose(choice));
+        self.tell(SessionCommand::Choose(choice));
     }
 
     /// Replaces the log with the repeated run.
@@ -156,7 +156,7 @@ impl Learning {
         // The learner chose on the basis of the old log. If the repetition differs, the choice may no longer be wanted.
         if let Some(choice) = then.filter(|_| agrees) {
             self.engine = self.stepping();
-            self.tell(Command::Choose(choice));
+            self.tell(SessionCommand::Choose(choice));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{CompareView, actor, lanes, text, time, words};
 use crate::{
     clock::ClockKind,
-    log::Limit,
+    log::Capacity,
     ui::{
         state::screen::ComparePhase,
         view::{banner, prelude::*, scene::Alarm},
@@ -112,7 +112,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     } else if let Some(words) = scene.as_ref().and_then(banner::alarm_words) {
         say(&words, loud);
     } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
-        let mutex = |overlap: &Overlap| overlap.excess.limit == Limit::default();
+        let mutex = |overlap: &Overlap| overlap.excess.limit == Capacity::default();
         let only_mutexes = other.holding.overlaps().iter().all(mutex);
         let never = if only_mutexes { words::ONE_AT_A_TIME } else { words::NEVER_TOO_MANY };
         say(&format!("✓ {}", never.get(view.context.lang)), style(Role::Good));
