@@ -132,7 +132,7 @@ fn the_first_moment_of_two_holders_fills_the_screen() {
         assert!(share(&stand) >= 30, "{}: {} % {:#?}", name(&scenario), share(&stand), stand.rows());
     }
     assert!(
-        moments > 30 && brief > 3,
+        moments > 36 && brief > 0,
         "{moments} variants have two holders at the end of a step, {brief} had them within one"
     );
 }

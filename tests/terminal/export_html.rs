@@ -294,7 +294,7 @@ const IN_SIGHT: &str = "(() => { const [box, label] = ['#scroll', '.row .label']
        cut: all('.bar.value > .name').filter((e) => seen(e) > 0 && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 2)).map((e) => e.innerText) }; })()";
 
 #[test]
-fn a_phone_shows_what_was_wrong_in_a_step_that_went_on() {
+fn a_phone_shows_who_hold_a_lock_together() {
     let place = Place::new();
     let page = page(&place, &["which-lock", "--variant", "etcd-predecessor-freeze", "--lang", "en"]);
     let mut chrome = Chrome::start((390, 844), true);
