@@ -50,9 +50,19 @@ impl Reply {
                 let version = fields.get("version").map(ToString::to_string).unwrap_or_default();
                 format!("dataVersion={version}")
             }
+            Self::Value(serde_json::Value::Array(parts)) if is_confirmation(parts) => {
+                format!("channels={}", parts.last().map(ToString::to_string).unwrap_or_default())
+            }
             other => other.to_string(),
         }
     }
+}
+
+/// Whether Redis confirms a subscription, or its end: with the channel and the number of channels that are left.
+fn is_confirmation(parts: &[serde_json::Value]) -> bool {
+    parts.len() == 3
+        && parts[2].is_u64()
+        && parts[0].as_str().is_some_and(|kind| ["subscribe", "unsubscribe"].contains(&kind))
 }
 
 /// A znode's stat with the field names of `zkCli.sh`, the fields that matter for locks first. Fields that have not

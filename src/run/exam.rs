@@ -2,7 +2,7 @@
 //! processes. The learner says whether each is safe.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
     ops::ControlFlow,
     sync::Arc,
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     lab::LabOptions,
     lesson::{Expect, Failing, LabKind, Loaded, Params, Scenario},
-    log::{ActorId, Choice, EventKind, Log},
+    log::{ActorId, Choice, Command, EventKind, Log},
     text::Text,
     verdict::{breaches, why},
 };
@@ -49,6 +49,10 @@ pub struct ExamQuestion {
     pub scenario: Scenario,
     /// Each move with the command that was sent.
     pub order: Vec<Text>,
+    /// The same with the replies, which show how it came about.
+    pub answered: Vec<Text>,
+    /// The scripts that were run, by name.
+    pub scripts: BTreeMap<String, String>,
     /// Whether no invariant was broken.
     pub safe: bool,
     /// What was broken, and how that came about.
@@ -248,14 +252,14 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     let mut questions = Vec::new();
     for (mut choices, violates) in pick(true, 2).into_iter().chain(pick(false, 1)) {
         let mut carried = carry_out(scenario, options, choices.clone()).await?;
-        let moves = commands(&carried);
+        let moves = commands(&carried, false);
         let shown = (0..=moves.len()).rev().find(|n| in_lines(&moves[..*n]).len() <= MOST_LINES);
         // Of a long order the beginning is asked about. Faults that are no single choices make none that long.
         if shown.is_some_and(|shown| shown < moves.len()) && moves.len() == choices.len() {
             choices.truncate(shown.unwrap_or_default());
             carried = carry_out(scenario, options, choices).await?;
         }
-        let order = in_lines(&commands(&carried));
+        let [order, answered] = [false, true].map(|answered| in_lines(&commands(&carried, answered)));
         let log = carried.log;
         let broken = breaches(scenario, &log).unwrap_or_default();
         // An order is not used if it did not end as it did in the search.
@@ -263,6 +267,8 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
             let says = || broken.first().map(|breach| scenario.invariants[breach.invariant].says.clone());
             questions.push(ExamQuestion {
                 order,
+                answered,
+                scripts: scripts(scenario, &log),
                 scenario: scenario.clone(),
                 safe: !violates,
                 why: why::first(scenario, &log).map(|why| why.text).or_else(says),
@@ -273,12 +279,28 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     Ok(questions)
 }
 
-/// The moves with the commands that were sent, without the replies. Longer times are rounded, so that those of clocks
-/// that run do not differ by hundredths.
-fn commands(CarriedOut { moves, log, .. }: &CarriedOut) -> Vec<String> {
+/// The texts of the scripts that were run.
+fn scripts(scenario: &Scenario, log: &Log) -> BTreeMap<String, String> {
+    let run = log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Sent { command: Command::Script { name, .. }, .. } => Some(name),
+        _ => None,
+    });
+    let known = &scenario.loaded.lesson.scripts;
+    run.filter_map(|name| Some((name.clone(), known.get(name)?.clone()))).collect()
+}
+
+/// The moves with the commands that were sent, and with the replies if it is answered. Longer times are rounded, so that
+/// those of clocks that run do not differ by hundredths.
+fn commands(CarriedOut { moves, log, .. }: &CarriedOut, answered: bool) -> Vec<String> {
+    let replies = log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Replied { op, reply, .. } if answered => Some((*op, reply.brief())),
+        _ => None,
+    });
+    let replies: HashMap<_, _> = replies.collect();
     let sent = log.events().iter().filter_map(|event| match &event.kind {
-        EventKind::Sent { actor, label, command, .. } => {
-            Some((format!("{}.{label}", log.called(*actor)), command.to_string()))
+        EventKind::Sent { op, actor, label, command, .. } => {
+            let reply = replies.get(op).map_or_else(String::new, |reply| format!(" → {reply}"));
+            Some((format!("{}.{label}", log.called(*actor)), format!("{command}{reply}")))
         }
         _ => None,
     });

@@ -57,15 +57,15 @@ fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
             (format!("{name} was notified: {what} {about}"), format!("{name} 收到通知：{what} {about}"))
         }
         EventKind::Believes { lock, belief, .. } => belief_words(log, name, lock, *belief),
-        EventKind::Counted { counter, .. } => {
+        EventKind::Counted { counter, by, .. } => {
             let count = count(log, index, counter);
             let title = log.counter_title(counter);
             let [en, zh] = [Lang::En, Lang::Zh].map(|lang| title.map_or(&**counter, |title| title.get(lang)));
-            (format!("{name} counted {en} = {count}"), format!("{name} 计数，{zh} = {count}"))
+            (format!("{name}: {en} {by:+}, now {count}"), format!("{name}：{zh} {by:+}，现在是 {count}"))
         }
         EventKind::Finished { .. } => (format!("{name} finished"), format!("{name} 执行完毕")),
         EventKind::Metric { server, name, value } => {
-            (format!("{server} counted {name} = {value}"), format!("{server} 的计数 {name} 为 {value}"))
+            (format!("{server}: {name} is {value}"), format!("{server}：{name} 是 {value}"))
         }
         EventKind::State(state) => {
             let before = log.events()[..index].iter().rev().find_map(|event| match &event.kind {

@@ -200,9 +200,16 @@ fn unsafe_order() -> ExamQuestion {
     let mut scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
     // The lesson's name in this test's catalogue.
     Arc::make_mut(&mut Arc::make_mut(&mut scenario.loaded).lesson).id = "unlock".into();
+    let answered = ["OK", "", "OK", "1"];
+    let answered = order.iter().zip(answered).map(|(made, reply)| {
+        let made = if reply.is_empty() { (*made).to_owned() } else { format!("{made} → {reply}") };
+        text(&made, &made)
+    });
     ExamQuestion {
         scenario,
         order: order.map(|made| text(made, made)).to_vec(),
+        answered: answered.collect(),
+        scripts: [("extend".to_owned(), "return redis.call('PEXPIRE', KEYS[1], 1)".to_owned())].into(),
         safe: false,
         why: Some(text("A deleted a lock that was B's.", "A 删掉了 B 的锁。")),
         log: staged::misdelete(ClockKind::Controlled).log(),
@@ -225,6 +232,7 @@ fn an_exam_asks_of_an_order_whether_it_is_safe_and_lets_it_be_watched() {
         stand.examine(Some(unsafe_order()));
         let question = stand.rows();
         assert!(stand.shows("4. A.release  DEL lock") && !stand.shows(unsafe_), "{question:#?}");
+        assert!(stand.shows("redis.call('PEXPIRE'") && !stand.shows("→ OK"), "{question:#?}");
         stand.assert_whole();
         stand.press('o');
         stand.key(KeyCode::Enter);
@@ -232,6 +240,7 @@ fn an_exam_asks_of_an_order_whether_it_is_safe_and_lets_it_be_watched() {
         stand.press('y');
         stand.press('n');
         assert!(stand.shows(wrong) && stand.shows(unsafe_), "the first word counts: {:#?}", stand.rows());
+        assert!(stand.shows("SET lock a NX PX 3000 → OK"), "with the replies: {:#?}", stand.rows());
         stand.assert_whole();
         let told = stand.rows();
         stand.press('o');

@@ -790,7 +790,7 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     stand.key(KeyCode::Enter);
     for words in [
         "FAILURE SHOWN  claims 2/2",
-        "A and ■ B thought at the same time that they held the lock",
+        "A and ■ B thought they held the lock at once",
         "overlap: lock",
         "expected two holders at once",
         "observed 1",

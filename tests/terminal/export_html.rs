@@ -231,10 +231,7 @@ fn two_holders_are_the_largest_thing_on_the_page() {
         assert_eq!(chrome.eval(sideways), 0, "{size:?}");
         let story = text(&mut chrome, "#story").replace('\u{a0}', " ");
         assert!(story.starts_with("Verdict\n") || size.0 == 680, "{story}");
-        assert!(
-            story.contains("● A and ■ B thought at the same time that they held the lock, from 3.0"),
-            "{story}"
-        );
+        assert!(story.contains("● A and ■ B thought they held the lock at once, from 3.0"), "{story}");
         assert_eq!(chrome.troubles, Vec::<String>::new());
     }
 }
@@ -297,7 +294,7 @@ const IN_SIGHT: &str = "(() => { const [box, label] = ['#scroll', '.row .label']
        cut: all('.bar.value > .name').filter((e) => seen(e) > 0 && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 2)).map((e) => e.innerText) }; })()";
 
 #[test]
-fn a_phone_shows_what_was_wrong_in_a_step_that_went_on() {
+fn a_phone_shows_who_hold_a_lock_together() {
     let place = Place::new();
     let page = page(&place, &["which-lock", "--variant", "etcd-predecessor-freeze", "--lang", "en"]);
     let mut chrome = Chrome::start((390, 844), true);

@@ -48,6 +48,8 @@ pub struct Mark {
     pub others: Vec<Exchange>,
     /// The event that followed at once: a counter that grew, a wait that began.
     pub note: Option<usize>,
+    /// Equal waits that followed without another action in between, as of a library's timers.
+    waits: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +124,7 @@ pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
 
 impl Lane {
     pub(crate) fn mark(&mut self, log: &Log, event: usize, x: u32, detail: Detail) {
-        self.marks.push(Mark { x, event, reply: None, others: Vec::new(), note: None });
+        self.marks.push(Mark { x, event, reply: None, others: Vec::new(), note: None, waits: Vec::new() });
         self.make_room(self.marks.len() - 1, log, detail);
     }
 
@@ -131,7 +133,7 @@ impl Lane {
         let mark = &self.marks[mark];
         // The tick itself, and a space on each side of the text, which is cut if it is long.
         let words = mark.fitted(log, (detail, &as_written, usize::MAX), (COMMAND_COLUMNS, REPLY_COLUMNS));
-        let words = text::width(&words) + 3;
+        let words = if mark.ends_subscription(log) { 0 } else { text::width(&words) + 3 };
         self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
     }
 
@@ -142,6 +144,26 @@ impl Lane {
         let replied = last.and_then(|mark| mark.exchanges().filter_map(|(_, reply)| reply).max());
         let replied = replied.and_then(|reply| log.events().get(reply));
         is_note && replied.is_some_and(|reply| at.since(reply.at) < super::BURST)
+    }
+
+    /// Whether an event repeats the wait with which the last tick ends. It has no tick of its own.
+    pub(crate) fn waits_on(&self, log: &Log, kind: &EventKind) -> bool {
+        let EventKind::Waits { label, .. } = kind else { return false };
+        let last = self.marks.last().filter(|_| self.band.is_none());
+        let last = last.and_then(|mark| log.events().get(mark.note.unwrap_or(mark.event)));
+        matches!(last, Some(Event { kind: EventKind::Waits { label: same, .. }, .. }) if same == label)
+    }
+
+    /// Whether an event has a tick, or is the note of one.
+    pub fn shows(&self, event: usize) -> bool {
+        let last = self.marks.partition_point(|mark| mark.event <= event).checked_sub(1);
+        last.is_some_and(|last| self.marks[last].event == event || self.marks[last].note == Some(event))
+    }
+
+    pub(crate) fn wait_on(&mut self, event: usize) {
+        if let Some(mark) = self.marks.last_mut() {
+            mark.waits.push(event);
+        }
     }
 
     pub(crate) fn note(&mut self, log: &Log, event: usize, detail: Detail) {
@@ -366,6 +388,9 @@ impl Mark {
         if text::width(&whole) <= room {
             return whole;
         }
+        if self.ends_subscription(log) {
+            return String::new();
+        }
         let usual = self.fitted(log, seen, (COMMAND_COLUMNS, REPLY_COLUMNS));
         // Spare room goes to the reply first, then to the command.
         let left = |words: &str| room.saturating_sub(text::width(words));
@@ -395,6 +420,12 @@ impl Mark {
         let reply = alone(0, REPLY_COLUMNS).trim_start().to_owned();
         let tells = reply.starts_with('→') && ![ANSWERED_OK, UNANSWERED].contains(&reply.as_str());
         if tells && text::width(&reply) <= room { reply } else { usual }
+    }
+
+    /// Whether the tick is a command that only tidies up: its text gets no room of its own.
+    fn ends_subscription(&self, log: &Log) -> bool {
+        let event = log.events().get(self.event).map(|event| &event.kind);
+        matches!(event, Some(EventKind::Sent { command, .. }) if command.is_redis("UNSUBSCRIBE"))
     }
 
     fn fitted(&self, log: &Log, seen: (Detail, Named<'_>, usize), most: (usize, usize)) -> String {
@@ -452,6 +483,12 @@ impl Mark {
                 format!("{} {by:+}", text::fit(named(log, counter), command_columns))
             }
             EventKind::Waits { label, until, .. } => {
+                let known = self.waits.partition_point(|wait| *wait < position);
+                let last = known.checked_sub(1).and_then(|last| log.events().get(self.waits[last]));
+                let until = match last.map(|last| &last.kind) {
+                    Some(EventKind::Waits { until, .. }) => until,
+                    _ => until,
+                };
                 let duration = time::stretch(until.since(event.at));
                 format!("{} {duration}", text::fit(named(log, label), command_columns))
             }
@@ -481,10 +518,12 @@ impl Mark {
         let mut counts: Vec<(usize, String)> = Vec::new();
         for (_, reply) in self.exchanges().filter(|(sent, _)| *sent < position) {
             let reply = reply.filter(|reply| *reply < position).and_then(|reply| log.events().get(reply));
-            let words = match reply.map(|event| &event.kind) {
+            let mut words = match reply.map(|event| &event.kind) {
                 Some(EventKind::Replied { reply, .. }) => in_short(reply),
                 _ => "…".to_owned(),
             };
+            // Of an error the code is enough beside other replies.
+            words.truncate(words.find(") ").map_or(words.len(), |code| code + 1));
             match counts.iter_mut().find(|(_, known)| *known == words) {
                 Some((count, _)) => *count += 1,
                 None => counts.push((1, words)),

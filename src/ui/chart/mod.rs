@@ -161,7 +161,7 @@ impl Chart {
             let cursor = self.columns.last().copied().unwrap_or_default();
             let event = &log.events()[index];
             // An event without a place on a lane takes no room on the axis.
-            let x = if is_wire_only(event) {
+            let x = if is_wire_only(event) || self.waits_on(log, event) {
                 cursor
             } else {
                 let x = self.next_column(log, event, (cursor, self.state.at));
@@ -383,10 +383,18 @@ impl Chart {
         self.truths.iter_mut().find(|truth| truth.server == server)
     }
 
+    /// Whether an event repeats a wait, and has no tick.
+    fn waits_on(&self, log: &Log, event: &Event) -> bool {
+        let lane = event.kind.actor().and_then(|actor| self.lanes.get(actor.0 as usize));
+        lane.is_some_and(|lane| lane.waits_on(log, &event.kind))
+    }
+
     fn mark(&mut self, log: &Log, index: usize, actor: ActorId, x: u32) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let event = &log.events()[index];
-        if lane.is_note(log, &event.kind, event.at) {
+        if lane.waits_on(log, &event.kind) {
+            lane.wait_on(index);
+        } else if lane.is_note(log, &event.kind, event.at) {
             lane.note(log, index, self.detail);
         } else if lane.repeats_request(log, event) {
             lane.join(log, index, self.detail);

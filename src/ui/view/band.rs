@@ -106,7 +106,8 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
     // One member per cell if there is room, otherwise eight, as braille dots.
     let each = if lit.len() <= cells(area) { 1 } else { BRAILLE.len() };
     let columns = lit.len().div_ceil(each).div_ceil(usize::from(area.height).max(1)).max(1);
-    let pitch = (usize::from(area.width) / columns).max(1);
+    // Signs are spread over the width; dots form one block.
+    let pitch = if each == 1 { (usize::from(area.width) / columns).max(1) } else { 1 };
     let overlap_spans = scene.world.holding.worst().is_some();
     let bright = if overlap_spans { scene.style(Role::Danger) } else { scene.style(Role::Warning) };
     let bright = bright.add_modifier(Modifier::BOLD);

@@ -49,7 +49,9 @@ impl InterviewView<'_> {
     fn exam_frame(&self, exam: &ExamRound, area: Rect) -> Rect {
         let width = Self::text_width(area);
         match &exam.question {
-            Some(question) => Self::frame(area, self.order_lines(question, width).len() + ANSWER, BELOW),
+            Some(question) => {
+                Self::frame(area, self.order_lines(question, false, width).len() + ANSWER, BELOW)
+            }
             None => Self::frame(area, self.exam_lines(exam, width).len(), 0),
         }
     }
@@ -81,8 +83,9 @@ impl InterviewView<'_> {
         paragraph::draw_centred(&line, row, buf);
     }
 
-    /// The invariant, and the moves.
-    fn order_lines(&self, question: &ExamQuestion, width: usize) -> Vec<Line<'static>> {
+    /// The invariant, the moves, and the scripts that they run. When the learner has answered, the moves have their
+    /// replies.
+    fn order_lines(&self, question: &ExamQuestion, answered: bool, width: usize) -> Vec<Line<'static>> {
         let Context { theme, lang, .. } = self.context;
         let never = words::EXAM_NEVER.with(lang, &[question.never().get(lang)]);
         let mut lines = paragraph::prose(&never, width, self.style(Role::Accent), theme);
@@ -92,7 +95,8 @@ impl InterviewView<'_> {
             lines.extend(paragraph::plain(&text::clean(&words), width, self.style(Role::Text)));
         }
         lines.push(Line::default());
-        for (n, made) in question.order.iter().enumerate() {
+        let order = if answered { &question.answered } else { &question.order };
+        for (n, made) in order.iter().enumerate() {
             let number = Span::styled(format!("{:>2}. ", n + 1), self.style(Role::Chrome));
             let made = paragraph::plain(
                 made.get(lang),
@@ -100,6 +104,12 @@ impl InterviewView<'_> {
                 self.style(Role::Code),
             );
             lines.extend(paragraph::hang(number, made));
+        }
+        for (name, script) in &question.scripts {
+            lines.extend([Line::default(), Line::styled(format!("{name}:"), self.style(Role::Code))]);
+            let rows = script.lines().filter(|row| !row.trim().is_empty());
+            let rows = rows.map(|row| text::clean(row).into_owned());
+            lines.extend(rows.flat_map(|row| paragraph::code(&row, width, self.style(Role::Chrome))));
         }
         lines
     }
@@ -120,9 +130,7 @@ impl InterviewView<'_> {
             }
             return self.exam_result(exam, width);
         };
-        let mut lines = self.order_lines(question, width);
-        let Some(said) = exam.answer else { return lines };
-        lines.extend([Line::default(), Line::styled("─".repeat(width), self.style(Role::Chrome))]);
+        let Some(said) = exam.answer else { return self.order_lines(question, false, width) };
         let (right, role) = if said == question.safe {
             (words::EXAM_RIGHT, Role::Good)
         } else {
@@ -130,10 +138,12 @@ impl InterviewView<'_> {
         };
         let was = if question.safe { words::EXAM_WAS_SAFE } else { words::EXAM_WAS_NOT };
         let verdict = Text::join(&[right.text(&[]), was.text(&[])], " ", "");
-        lines.extend(paragraph::prose(verdict.get(lang), width, self.style(role), theme));
+        let mut lines = paragraph::prose(verdict.get(lang), width, self.style(role), theme);
         if let Some(why) = &question.why {
             lines.extend(paragraph::prose(why.get(lang), width, self.style(Role::Text), theme));
         }
+        lines.push(Line::styled("─".repeat(width), self.style(Role::Chrome)));
+        lines.extend(self.order_lines(question, true, width));
         lines
     }
 

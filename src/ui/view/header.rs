@@ -27,23 +27,45 @@ pub struct Title<'a> {
     pub variant: usize,
     /// The kind of screen, unless the lesson is just played.
     pub what: Option<&'a str>,
+    /// Whether the lesson's title stands elsewhere if there is no room for all of it.
+    pub elsewhere: bool,
     pub context: Context<'a>,
 }
 
 impl<'a> Title<'a> {
+    fn variant(&self) -> &'a str {
+        let variant = self.entry.variants.get(self.variant);
+        variant.map_or("", |variant| variant.title.get(self.context.lang))
+    }
+
+    /// The place of the variant among the lesson's, and the kind of screen.
+    fn after(&self) -> [String; 2] {
+        let count = format!(" {}/{}", self.variant + 1, self.entry.variants.len());
+        [count, self.what.map_or_else(String::new, |what| format!(" · {what}"))]
+    }
+
+    /// The columns that all but the lesson's title takes.
+    fn columns(&self) -> usize {
+        5 + text::width(self.variant()) + self.after().iter().map(|words| text::width(words)).sum::<usize>()
+    }
+
+    /// Whether everything fits.
+    fn fits(&self, room: usize) -> bool {
+        self.columns() + 3 + text::width(self.entry.lesson.title.get(self.context.lang)) <= room
+    }
+
     pub fn line(&self, room: usize) -> Line<'a> {
         let Context { theme, lang, .. } = self.context;
         let style = |role| theme.style(role);
         let (glyph, role) = self.glyph;
-        let variants = &self.entry.variants;
-        let count = format!(" {}/{}", self.variant + 1, variants.len());
-        let what = self.what.map_or_else(String::new, |what| format!(" · {what}"));
-        let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
-        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(lang));
+        let [count, what] = self.after();
+        let variant = self.variant();
         // The title is cut first, and left out in the end, because the variant is what the learner compares.
         let title = self.entry.lesson.title.get(lang);
-        let left = room.saturating_sub(text::width(variant) + 3);
-        let title = if left < SHORTEST_TITLE { "".into() } else { text::fit(title, left) };
+        let left = room.saturating_sub(self.columns() + 3);
+        let left_out = left < SHORTEST_TITLE || (self.elsewhere && !self.fits(room));
+        let title = if left_out { "".into() } else { text::fit(title, left) };
+        let room = room.saturating_sub(self.columns() - text::width(variant));
         let between = if title.is_empty() { "" } else { " · " };
         let variant = text::fit(variant, room.saturating_sub(text::width(&title) + text::width(between)));
         Line::from(vec![
@@ -71,15 +93,26 @@ pub fn draw_ends<'a>(
     buf.set_line(area.right() - taken, area.y, &right, taken);
 }
 
-pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
+/// Draws the header of a lesson. Without room for the lesson's title it is in the frame of the story, if there is one.
+pub fn draw(view: &LessonView<'_>, has_story: bool, area: Rect, buf: &mut Buffer) {
+    let title = Title { elsewhere: has_story, ..title(view) };
+    draw_ends(|room| title.line(room), right(view, area.width), area, buf);
+}
+
+/// Whether the header of a lesson has room for the lesson's title.
+pub fn names_lesson(view: &LessonView<'_>, width: u16) -> bool {
+    let taken = Line::from(right(view, width)).width();
+    title(view).fits(usize::from(width).saturating_sub(taken))
+}
+
+fn title<'a>(view: &LessonView<'a>) -> Title<'a> {
     let glyph = match view.motion {
         Motion::Playing => (" ▶ ", Role::Good),
         Motion::Paused | Motion::Stepping => (" ▮▮", Role::Chrome),
         Motion::Held => (" ▮▮", Role::Warning),
     };
-    let title =
-        Title { glyph, entry: view.entry, variant: view.variant, what: None, context: view.scene.context() };
-    draw_ends(|room| title.line(room), right(view, area.width), area, buf);
+    let context = view.scene.context();
+    Title { glyph, entry: view.entry, variant: view.variant, what: None, elsewhere: false, context }
 }
 
 fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
@@ -92,9 +125,9 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     let words = if is_said { " ".to_owned() } else { format!(" {words}  ") };
     spans.push(Span::styled(words, scene.style(role).remove_modifier(Modifier::BOLD)));
     let steps = view.step_count();
-    // Free play takes no steps of the story.
-    if let Some(step) = step(view).filter(|step| *step <= steps && view.free.is_none() && !view.was_chosen())
-    {
+    // Free play takes no steps of the story, and at its end the number of its steps is no news.
+    let counts = view.free.is_none() && !view.was_chosen() && (width >= ROOMY || view.verdict().is_none());
+    if let Some(step) = step(view).filter(|step| *step <= steps && counts) {
         let words = words::STEP.with(scene.lang, &[&step.to_string(), &steps.to_string()]);
         spans.push(Span::styled(format!("{words}  "), chrome));
     }
@@ -122,7 +155,12 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
             ClockKind::Recorded => (words::RECORDED, Role::Warning),
         };
         let style = scene.style(role).remove_modifier(Modifier::BOLD);
-        spans.push(Span::styled(format!(" {} ", words.get(scene.lang)), style));
+        let clock = Span::styled(format!(" {} ", words.get(scene.lang)), style);
+        // That the clock is controlled goes without saying where the variant's title would be cut.
+        let taken = spans.iter().map(Span::width).sum::<usize>() + clock.width() + title(view).columns();
+        if scene.world.clock != ClockKind::Controlled || taken <= width.into() {
+            spans.push(clock);
+        }
     }
     spans
 }

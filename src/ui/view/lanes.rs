@@ -9,6 +9,8 @@ pub const NAMES: (usize, usize) = (3, 12);
 /// On a larger one, names may have this part of the width, because a cut name would have to be repeated in the lane.
 const PART_OF_NAMES: u16 = 6;
 
+/// The servers' rows that are shown however many actors there are, and the maximum.
+const SERVER_ROWS: u16 = 3;
 const MOST_SERVER_ROWS: u16 = 8;
 /// The row of a server that is higher than this has a blank row at its lower edge.
 const AIRY: u16 = 3;
@@ -152,7 +154,7 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     let rows = rows_to_count(scene, area.height);
     let left = |height| area.height.saturating_sub(total(&rows, (height, band::ROWS)));
-    let most = left(lane::CLEAR).saturating_sub(1).clamp(3, MOST_SERVER_ROWS);
+    let most = left(lane::CLEAR).saturating_sub(1).clamp(SERVER_ROWS, MOST_SERVER_ROWS);
     let truths = truth::rows(scene);
     let used = truths.iter().filter(|row| row.is_first() && !row.is_idle(scene.world.position)).count();
     let used = u16::try_from(used).unwrap_or(u16::MAX).min(MOST_SERVER_ROWS);
@@ -164,7 +166,8 @@ fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
 }
 
 /// The servers' rows, first those that `room` rows of the screen show. If not all fit, each server keeps the row of its
-/// first lock, and the one that changed last, those that a fault hit and those to which something has happened fit first.
+/// first lock, and the living one that changed last, those that a fault hit and those to which something has happened
+/// fit first.
 fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     let mut rows = truth::rows(scene);
     while rows.len() > room.into()
@@ -174,7 +177,7 @@ fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     }
     let room = usize::from(room);
     let position = scene.world.position;
-    let newest = (0..rows.len()).max_by_key(|n| rows[*n].changed_at(position));
+    let newest = (0..rows.len()).max_by_key(|n| (!rows[*n].is_dead(position), rows[*n].changed_at(position)));
     let mut kept: Vec<usize> = (0..rows.len()).collect();
     kept.sort_by_key(|n| (Some(*n) != newest, !rows[*n].was_hit(position), rows[*n].is_idle(position)));
     let (kept, hidden) = kept.split_at_mut(room.min(rows.len()));
@@ -203,7 +206,7 @@ pub fn max_rows(scene: &Scene<'_>, area: Rect) -> u16 {
 fn rows_of(scene: &Scene<'_>, area: Rect, height: u16) -> u16 {
     // Counts the servers and not their current rows, because the pane would jump with each lock.
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX);
-    let servers = (servers.saturating_mul(lane::bar_rows(height))).clamp(3, MOST_SERVER_ROWS);
+    let servers = (servers.saturating_mul(lane::bar_rows(height))).clamp(SERVER_ROWS, MOST_SERVER_ROWS);
     total(&rows_to_count(scene, area.height), (height, band::ROWS)).saturating_add(servers + 1)
 }
 
@@ -219,6 +222,14 @@ pub fn min_rows(scene: &Scene<'_>) -> u16 {
 pub fn clear_rows(scene: &Scene<'_>) -> u16 {
     let servers = u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(2);
     total(&rows_to_count(scene, 0), (lane::CLEAR, band::ROWS)).saturating_add(servers + 1)
+}
+
+/// The rows for every actor, each on one row, for the servers, and the axis.
+pub fn compact_rows(scene: &Scene<'_>) -> u16 {
+    let rows = truth::rows(scene);
+    let first = rows.iter().filter(|row| row.is_first()).count();
+    let servers = u16::try_from(first.max(rows.len().min(SERVER_ROWS.into()))).unwrap_or(u16::MAX);
+    total(&rows_to_count(scene, 0), (1, band::ROWS)).saturating_add(servers).saturating_add(1)
 }
 
 fn above_axis(area: Rect) -> Rect {

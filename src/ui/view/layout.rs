@@ -190,11 +190,15 @@ impl LessonView<'_> {
         let below = below.max(spare.min(area.height / 2));
         // The holders of an overlap take precedence, and a frame without a row inside is useless.
         let reads = matches!(self.focus, Pane::Story | Pane::Lanes);
-        let least = match lanes::clear_rows(&self.scene) + 2 {
+        let is_wrong = self.scene.alarm().is_some();
+        // While something is wrong, the bars say who waits for whom if ticks do not cover them; at least, nobody is out
+        // of sight.
+        let wanted = [lanes::clear_rows, lanes::compact_rows].map(|rows| rows(&self.scene) + 2);
+        let wanted = wanted.into_iter().find(|rows| is_wrong && rows + LEAST <= area.height);
+        let least = match wanted {
             _ if !reads => 0,
-            // While something is wrong, the bars say who waits for whom if ticks do not cover them.
-            clear if self.scene.alarm().is_some() && clear + LEAST <= area.height => clear,
-            _ => lanes::min_rows(&self.scene) + 2,
+            Some(rows) => rows,
+            None => lanes::min_rows(&self.scene) + 2,
         };
         let below = below.min(area.height.saturating_sub(least));
         let below = if reads && below < 3 { 0 } else { below };

@@ -20,7 +20,7 @@ use crate::{
             screen::{DiagramKind, Form, Motion, RunPhase, Scrolls},
         },
     },
-    verdict::Verdict,
+    verdict::{Outcome, Verdict},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl<'a> LessonView<'a> {
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
         let areas = self.areas(area);
         let lang = self.scene.lang;
-        header::draw(self, areas.header, buf);
+        header::draw(self, !areas.story.is_empty(), areas.header, buf);
         if !areas.warning.is_empty() {
             let words = format!(" {}", words::WALL_WARNING.get(lang));
             let Rect { x, y, width, .. } = areas.warning;
@@ -152,7 +152,7 @@ impl<'a> LessonView<'a> {
             buf.set_stringn(x, y, words, width.into(), self.scene.style(Role::Warning));
         }
         if !areas.story.is_empty() {
-            self.draw_story(areas.story, buf);
+            self.draw_story(areas.story, areas.header.width, buf);
         }
         self.draw_panes(&areas, buf);
         if !areas.scrubber.is_empty() {
@@ -222,7 +222,7 @@ impl<'a> LessonView<'a> {
         Some(words.with(self.scene.lang, &[&self.scene.keys.label(action)]))
     }
 
-    fn draw_story(&self, area: Rect, buf: &mut Buffer) {
+    fn draw_story(&self, area: Rect, header: u16, buf: &mut Buffer) {
         let lang = self.scene.lang;
         let shown = self.predictions.shown(&self.scene).filter(|_| self.free.is_none());
         let chosen = self.scene.selected.is_some();
@@ -237,7 +237,15 @@ impl<'a> LessonView<'a> {
             (false, None) => words::STORY,
         };
         let inner = self.frame(Pane::Story, title.get(lang), area, buf);
-        if self.scene.alarm().is_some() {
+        if !header::names_lesson(self, header) {
+            let room = usize::from(area.width).saturating_sub(text::width(title.get(lang)) + 8);
+            let title = format!(" {} ", text::fit(self.entry.lesson.title.get(lang), room));
+            let width = u16::try_from(text::width(&title)).unwrap_or(area.width);
+            let x = area.right().saturating_sub(width + 2).max(area.x);
+            buf.set_stringn(x, area.y, title, width.into(), self.scene.style(Role::Accent));
+        }
+        let failed = self.verdict().is_some_and(|verdict| verdict.outcome != Outcome::Prevented);
+        if failed || self.scene.alarm().is_some() {
             // The frame turns red, its text does not.
             for place in area.positions().filter(|place| !inner.contains(*place)) {
                 if matches!(buf[place].symbol(), "─" | "│" | "╭" | "╮" | "╰" | "╯") {
@@ -290,7 +298,8 @@ impl<'a> LessonView<'a> {
             buf.set_line(areas.lanes.right() - width - 2, areas.lanes.y, &counters, width);
         }
         if !areas.servers.is_empty() {
-            let inner = self.frame(Pane::Servers, &servers::title(scene), areas.servers, buf);
+            let title = servers::title(scene, areas.servers.width);
+            let inner = self.frame(Pane::Servers, &title, areas.servers, buf);
             let lines = self.server_lines(inner);
             let scroll = self.scrolls.get(Pane::Servers);
             let scroll = scroll.unwrap_or_else(|| servers::newest(&lines, inner.height));

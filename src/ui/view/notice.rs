@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{overlay, paragraph, prelude::*};
+use super::{outcomes::histogram::grouped, overlay, paragraph, prelude::*};
 use crate::{
     run::explore::MOST_STATES,
     text::Text,
@@ -35,7 +35,8 @@ pub enum Notice {
     OneVariant,
     NoMoreRaces,
     NoOrder,
-    NoStates,
+    /// The number of states that the search has counted, 0 if it is not over or has not counted them.
+    NoStates(u64),
     RaceForgotten {
         id: String,
         variant: String,
@@ -91,7 +92,13 @@ impl Notice {
             Self::BackToCard => words::BACK_TO_CARD.with(lang, &[&keys.label("interview")]),
             Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
             Self::NoOrder => words::NO_ORDER.get(lang).to_owned(),
-            Self::NoStates => words::NO_STATES.with(lang, &[&MOST_STATES.to_string()]),
+            Self::NoStates(counted) => {
+                let why = words::NO_STATES.with(lang, &[&MOST_STATES.to_string()]);
+                match counted {
+                    0 => why,
+                    counted => words::STATES_COUNTED.with(lang, &[&why, &grouped((*counted).into())]),
+                }
+            }
             Self::NoMoreRaces => words::NO_MORE_RACES.get(lang).to_owned(),
             Self::RaceForgotten { id, variant, seed } => {
                 words::RACE_FORGOTTEN.with(lang, &[id, variant, &seed.to_string()])

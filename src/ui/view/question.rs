@@ -67,7 +67,8 @@ impl Predictions {
 
     fn decision(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
         let lang = scene.lang;
-        let mut lines = hanging(scene, ("", Role::Chrome), question.q.get(lang), Role::Chrome, width);
+        let asked = reminder(question.q.get(lang), width);
+        let mut lines = hanging(scene, ("", Role::Chrome), &asked, Role::Chrome, width);
         let answer = self.get(question.item);
         let happened = right(question, scene);
         match (answer, answer.and_then(|answer| answer.is_right(question))) {
@@ -176,6 +177,20 @@ fn is_at_question(scene: &Scene<'_>) -> bool {
     matches!(last, Some(EventKind::Stop { stop: Stop::Question, .. }))
 }
 
+/// A question that was answered, or only its last sentence if it takes several lines: the lanes need the rows.
+fn reminder(question: &str, width: usize) -> String {
+    let before = [". ", "? ", "。", "？"].map(|end| {
+        let last = question.trim_end_matches(['?', '？', '.', '。']).rfind(end);
+        last.map_or(0, |at| at + end.len())
+    });
+    match before.into_iter().max() {
+        Some(from) if from > 0 && text::wrap(question, width).len() > 1 => {
+            format!("… {}", &question[from..])
+        }
+        _ => question.to_owned(),
+    }
+}
+
 fn says<'q>(question: &'q Question, n: usize, scene: &Scene<'_>) -> &'q str {
     question.choices.get(n).map_or("?", |choice| choice.says.get(scene.lang))
 }
@@ -196,4 +211,19 @@ fn hanging(
     let room = width.saturating_sub(text::width(mark));
     let lines = paragraph::prose(words, room, scene.style(role), scene.theme);
     paragraph::hang(Span::styled(mark.to_owned(), scene.style(mark_role)), lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_question_that_was_answered_the_last_sentence_is_left() {
+        let long = "B holds the lock for 3 s. Now node1 goes on. What will it answer to A's SET?";
+        assert_eq!(reminder(long, 40), "… What will it answer to A's SET?");
+        assert_eq!(reminder(long, 100), long, "it fits on one line");
+        assert_eq!(reminder("服务器重启了。A 还在干活。B 会得到什么？", 20), "… B 会得到什么？");
+        let one = "What will node1 answer to A's SET when it goes on?";
+        assert_eq!(reminder(one, 20), one, "there is nothing to leave out");
+    }
 }

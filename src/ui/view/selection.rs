@@ -61,6 +61,10 @@ fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
     let Some(kind) = scene.event(event) else { return false };
     let Some(actor) = actor_with_tick(kind) else { return matches!(kind, EventKind::Fault(_)) };
     let lane = scene.chart.lanes.get(actor.0 as usize);
+    // Of equal waits only the first has a tick.
+    if matches!(kind, EventKind::Waits { .. }) && lane.is_some_and(|lane| !lane.shows(event)) {
+        return false;
+    }
     let band = lane.and_then(|lane| scene.chart.bands.get(lane.band?));
     band.is_none_or(|band| band.runs.binary_search_by_key(&event, |run| run.first).is_ok())
 }

@@ -286,11 +286,11 @@ fn cluster_node(lang: Lang, node: &ClusterNode) -> String {
     format!("{slots} · {}", words::EPOCHS.with(lang, &[&epochs[0], &epochs[1]]))
 }
 
-/// The title of the pane, with product and version if there is one server.
-pub fn title(scene: &Scene<'_>) -> String {
+/// The title of a pane of that width, with product and version if there is one server and room for both.
+pub fn title(scene: &Scene<'_>, width: u16) -> String {
     let heading = words::SERVERS.get(scene.lang);
-    match scene.world.servers.as_slice() {
-        [server] => format!("{heading} · {} {}", server.info.product, server.info.version),
-        _ => heading.to_owned(),
-    }
+    let [server] = scene.world.servers.as_slice() else { return heading.to_owned() };
+    let product = format!("{heading} · {}", server.info.product);
+    let version = format!("{product} {}", server.info.version);
+    if text::width(&version) + 4 > width.into() { product } else { version }
 }

@@ -158,6 +158,13 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Rest {
     let sender = sender.map(|actor| format!("{} {} ", scene.glyph(actor), who(scene, row)));
     let exchange = format!("{}{} → ", sender.unwrap_or_default(), text::clean(&command));
     let mut said = wrapped(&exchange, (&whole, style), (inline, width));
+    if said.len() > most && short != whole {
+        // There is room for the part of the reply that matters only.
+        if is_visible && !is_cut {
+            return Rest::default();
+        }
+        said = wrapped(&exchange, (&text::clean(&short), style), (inline, width));
+    }
     let begun = (inline > 0).then(|| said.remove(0));
     if said.len() > most {
         return Rest {

@@ -69,8 +69,8 @@ pub const EXAM_SAFE: Words = Words::new(
 pub const EXAM_RIGHT: Words = Words::new("✓ Right.", "✓ 答对了。");
 pub const EXAM_WRONG: Words = Words::new("✗ Wrong.", "✗ 答错了。");
 pub const EXAM_WAS_SAFE: Words = Words::new(
-    "It is safe: carried out just now, it broke nothing.",
-    "它是安全的：刚刚真实执行过，什么也没违反。",
+    "It is safe: carried out just now, it broke nothing. The replies show it.",
+    "它是安全的：刚刚真实执行过，什么也没违反，看各条回复就知道。",
 );
 pub const EXAM_WAS_NOT: Words = Words::new("It is not safe.", "它不安全。");
 pub const EXAM_NEXT: Words =

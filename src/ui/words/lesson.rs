@@ -183,16 +183,12 @@ pub fn listed(names: impl ExactSizeIterator<Item = String>, lang: Lang) -> Strin
         format!("{}{}{last}", listed.join(LISTED.get(lang)), LAST_LISTED.get(lang))
     }
 }
-const HELD_TOGETHER: Words = Words::new(
-    "{} thought at the same time that they held {}, from {} to {}.",
-    "{} 同时以为自己持有{}：从 {} 到 {}。",
-);
-const HELD_FOR_A_MOMENT: Words = Words::new(
-    "{} thought at the same time that they held {}, for a moment at {}.",
-    "{} 一度同时以为自己持有{}：在 {}。",
-);
+const HELD_TOGETHER: Words =
+    Words::new("{} thought they held {} at once, from {} to {}.", "{} 同时以为自己持有{}：从 {} 到 {}。");
+const HELD_FOR_A_MOMENT: Words =
+    Words::new("{} thought they held {} at once, for a moment at {}.", "{} 一度同时以为自己持有{}：在 {}。");
 const HOLD_TOGETHER: Words =
-    Words::new("{} think at the same time that they hold {}, since {}.", "{} 同时以为自己持有{}：从 {} 起。");
+    Words::new("{} think they hold {} at once, since {}.", "{} 同时以为自己持有{}：从 {} 起。");
 /// Two held the lock, but without consequences.
 pub const HARMLESS: Words = Words::new(
     "The lock did not keep them apart. What this variant promises held all the same.",

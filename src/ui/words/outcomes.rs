@@ -172,6 +172,8 @@ pub const NO_STATES: Words = Words::new(
     "States can be walked through once the search is over, where there are at most {} of them with every client told apart.",
     "搜索结束后，把每个客户端分开算，状态不超过 {} 个时才能逐个查看。",
 );
+/// How many the search has counted.
+pub const STATES_COUNTED: Words = Words::new("{} This search has counted {}.", "{}这次搜索数出了 {} 个。");
 pub const STATE_OF: Words = Words::new("State {} of {}", "状态 {}/{}");
 pub const STEPS_FROM_HERE: Words = Words::new("What may come next, and the way here", "下一步，以及来时的路");
 pub const TO_STATE: Words = Words::new("to state {}", "到状态 {}");

@@ -118,8 +118,8 @@ impl<R: Runs> App<R> {
             Action::Close => self.end_round(),
             Action::Judge(safe) => {
                 exam.judge(safe);
-                // Scrolls to the explanation.
-                exam.scroll = u16::MAX;
+                // The explanation comes first.
+                exam.scroll = 0;
             }
             Action::Open => exam.next_question(),
             Action::Proof if exam.answer.is_some() => self.watch_order(),

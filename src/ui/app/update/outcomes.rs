@@ -187,7 +187,9 @@ impl<R: Runs> App<R> {
                 if let Source::Exploration(exploration) = &mut outcomes.source
                     && !exploration.enter_states()
                 {
-                    self.notice = Some(Notice::NoStates);
+                    let found = exploration.found.as_ref();
+                    let counted = found.map_or(0, |found| found.explored.space.states);
+                    self.notice = Some(Notice::NoStates(counted));
                 }
             }
             (Action::Races(into), _) => {

@@ -54,10 +54,10 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let (called, role) = view.called(side);
     let title = view.entry.variants.get(view.sides[side].variant);
     let title = title.map_or("", |variant| variant.title.get(view.context.lang));
+    // That a run is recorded stands in the header.
     let clock = match (view.sides[side].log, view.sides[side].world.clock) {
-        (None, _) | (_, ClockKind::Controlled) => String::new(),
-        (_, ClockKind::Wall) => format!(" {} ", words::WALL.get(view.context.lang)),
-        (_, ClockKind::Recorded) => format!(" {} ", words::RECORDED.get(view.context.lang)),
+        (Some(_), ClockKind::Wall) => format!(" {} ", words::WALL.get(view.context.lang)),
+        _ => String::new(),
     };
     let room = width.saturating_sub(taken + text::width(called) + text::width(&clock) + 6);
     let line = Line::from(vec![

@@ -7,7 +7,7 @@ pub(crate) mod verdicts;
 
 use super::{header, key_hints, lanes, plot, plot::Plot, prelude::*};
 use crate::{
-    clock::LessonTime,
+    clock::{ClockKind, LessonTime},
     lesson::Expect,
     ui::{
         chart::{Pair, sequence::Sequence},
@@ -236,6 +236,12 @@ impl<'a> CompareView<'a> {
                 words::STEP.with(self.context.lang, &[&self.steps.0.to_string(), &self.steps.1.to_string()]);
             right.push(Span::styled(format!(" {step}  "), style(Role::Chrome)));
             right.push(Span::styled(format!("{} ", time::moment(self.now())), style(Role::Fresh)));
+        }
+        let is_recorded =
+            |side: &CompareSide<'_>| side.log.is_some() && side.world.clock == ClockKind::Recorded;
+        if self.sides.iter().any(is_recorded) {
+            let clock = format!(" {} ", words::RECORDED.get(self.context.lang));
+            right.push(Span::styled(clock, style(Role::Warning).remove_modifier(Modifier::BOLD)));
         }
         let what = if self.is_fix() { words::COMPARISON } else { words::TWO_VARIANTS }.get(self.context.lang);
         let left = |room: usize| {

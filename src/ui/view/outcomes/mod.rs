@@ -182,6 +182,7 @@ impl OutcomesView<'_> {
             entry: self.entry,
             variant: self.variant,
             what: Some(what.get(self.context.lang)),
+            elsewhere: false,
             context: self.context,
         };
         header::draw_ends(|room| title.line(room), right, area, buf);
