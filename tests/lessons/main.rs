@@ -40,6 +40,7 @@ mod messages;
 mod mistakes;
 mod mistakes_authors;
 mod mistakes_more;
+mod mistakes_slips;
 mod mistakes_whole;
 mod questions;
 mod race;

@@ -1,7 +1,10 @@
 //! Checks the order of what a program believes and what it sends: a lock that is dropped without being held, or released
 //! and never dropped, a belief before the operation that takes the lock or on a refused branch.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     super::{
@@ -27,11 +30,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     programs.try_for_each(|program| {
         check_refused(program)?;
         let locks = program.locks.iter().filter(|lock| !lock.contains(ANY));
-        locks.into_iter().try_for_each(|lock| check_lock(program, lock))
+        locks.into_iter().try_for_each(|lock| check_lock(scenario, program, lock))
     })
 }
 
-fn check_lock(program: &Program, lock: &str) -> Result<(), Mistake> {
+fn check_lock(scenario: &Scenario, program: &Program, lock: &str) -> Result<(), Mistake> {
     let Some(states) = states(program, lock) else { return Ok(()) };
     let at = |n: usize| states.get(&n).copied().unwrap_or_default();
     for (n, path) in &program.believes {
@@ -43,11 +46,19 @@ fn check_lock(program: &Program, lock: &str) -> Result<(), Mistake> {
         }
         match belief {
             Belief::Nothing => check_dropped(program, lock, (*n, at(*n)), path)?,
-            Belief::Holding if at(*n) & (DROPPED | HOLDS) == 0 => check_taken(program, lock, *n, path)?,
+            Belief::Holding if at(*n) & (DROPPED | HOLDS) == 0 => {
+                check_taken(program, lock, *n, path)?;
+                // Who is alone with its program may be sure of the lock.
+                let is_at = |(_, other): &(usize, Path)| other == path;
+                let same = scenario.actors.iter().filter(|plan| plan.program.believes.iter().any(is_at));
+                if same.count() > 1 {
+                    check_granted(program, lock, *n, path)?;
+                }
+            }
             _ => {}
         }
     }
-    check_released(program, lock)
+    check_released(program, lock, &states)
 }
 
 /// The states in which each instruction may be reached; `None` if a lock with a name like this is known only at run time.
@@ -94,8 +105,23 @@ fn check_dropped(
         )));
     }
     let is_dropped = |name: &str| (0..program.instructions.len()).any(|at| drops(at, name));
-    let other = program.locks.iter().find(|other| *other != lock && !is_dropped(other));
-    let Some(other) = other.filter(|_| states == NEVER) else { return Ok(()) };
+    if states != NEVER {
+        return Ok(());
+    }
+    let Some(other) = program.locks.iter().find(|other| *other != lock && !is_dropped(other)) else {
+        let taken = program.instructions[..n].iter().rev().find_map(Instruction::operation);
+        // A program that never holds the lock may be one of several threads.
+        let never = program.locks.len() == 1 && taken.is_some_and(|operation| takes(operation));
+        if !never {
+            return Ok(());
+        }
+        return Err(path.mistake(finding!(
+            "`{lock}` is dropped here, and this program never holds it",
+            "这里放弃了 `{lock}`，而这个程序从没持有过它",
+            "write `- holds: {lock}` where the program has got it",
+            "请在拿到锁的地方写 `- holds: {lock}`"
+        )));
+    };
     Err(path.mistake(finding!(
         "`{lock}` is not held here: this program holds `{other}`, and never drops it",
         "这里并不持有 `{lock}`：这个程序持有的是 `{other}`，却从不放弃它",
@@ -121,6 +147,34 @@ fn check_taken(program: &Program, lock: &str, n: usize, path: &Path) -> Result<(
         "write `- holds: {lock}` after `{label}`",
         "请把 `- holds: {lock}` 写在 `{label}` 之后"
     )))
+}
+
+/// Refuses a `holds` right after an operation that may have been refused.
+fn check_granted(program: &Program, lock: &str, n: usize, path: &Path) -> Result<(), Mistake> {
+    let before = program.instructions[..n].iter().enumerate().rev();
+    let mut before = before.skip_while(|(_, one)| {
+        matches!(one, Instruction::Believe { .. } | Instruction::Count { .. } | Instruction::Set { .. })
+    });
+    let Some((at, Instruction::Operate(asked))) = before.next() else { return Ok(()) };
+    let is_led_to = program.instructions.iter().any(|one| match one {
+        Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => (at + 1..=n).contains(to),
+        _ => false,
+    });
+    if is_led_to || asked.until.is_some() || asked.queued || !asks(asked) {
+        return Ok(());
+    }
+    let label = &asked.label;
+    let granted = if is_command(asked, "SETNX") { "1" } else { "'OK'" };
+    Err(path.mistake(finding!(
+        "`{label}` may be refused, and the program believes all the same that it holds `{lock}`",
+        "`{label}` 可能被拒绝，程序却照样认为自己持有 `{lock}`",
+        "write `until: reply == {granted}` in `{label}`, or `holds` in the `then` of `if: {label} == {granted}`",
+        "请在 `{label}` 里写 `until: reply == {granted}`，或者把 `holds` 放进 `if: {label} == {granted}` 的 `then`"
+    )))
+}
+
+fn is_command(operation: &PlannedOperation, name: &str) -> bool {
+    matches!(&operation.verb, PlannedVerb::Redis(words) if words[0].to_string().eq_ignore_ascii_case(name))
 }
 
 /// Whether the operation asks for a lock, and waits until it has it or may be refused.
@@ -155,36 +209,50 @@ fn named(operation: &PlannedOperation) -> Option<String> {
     })
 }
 
-/// Refuses an operation that gives the lock back although the program never drops it.
-fn check_released(program: &Program, lock: &str) -> Result<(), Mistake> {
-    let is_about = |belief: &Instruction, wanted: fn(Belief) -> bool| matches!(belief, Instruction::Believe { lock: name, belief } if wanted(*belief) && name.pattern() == lock);
-    let about = |wanted| program.instructions.iter().position(|one| is_about(one, wanted));
-    let Some(held) = about(Belief::holds) else { return Ok(()) };
-    // The operation before the belief is the one that took the lock.
-    let Some(taken) = program.instructions[..held].iter().rev().find_map(Instruction::operation) else {
+/// Refuses an operation that gives the lock back although the program then ends without dropping it.
+fn check_released(program: &Program, lock: &str, states: &BTreeMap<usize, States>) -> Result<(), Mistake> {
+    let is_about =
+        |one: &Instruction| matches!(one, Instruction::Believe { lock: name, .. } if name.pattern() == lock);
+    let is_held = |one: &Instruction| matches!(one, Instruction::Believe { belief, .. } if belief.holds());
+    let Some(held) = program.instructions.iter().position(|one| is_about(one) && is_held(one)) else {
         return Ok(());
     };
-    let releases = program.operations().flat_map(|operation| &operation.releases);
-    if !takes(taken) || releases.into_iter().any(|name| name.pattern() == lock) {
-        return Ok(());
-    }
-    let own = [named(taken), Some(format!("${{{}}}", taken.label))];
-    let mut sent = program.instructions.iter().skip(held).filter_map(|instruction| {
+    let before = || program.instructions[..held].iter().rev().filter_map(Instruction::operation);
+    // The operation before the belief is the one that took the lock; a znode has the path that `create` answered.
+    let taken =
+        before().next().filter(|taken| takes(taken) || matches!(taken.verb, PlannedVerb::Script { .. }));
+    let created =
+        before().filter(|one| matches!(&one.verb, PlannedVerb::Call(call) if call.name() == "create"));
+    let reply = |operation: &Arc<PlannedOperation>| format!("${{{}}}", operation.label);
+    let own: Vec<String> =
+        taken.and_then(|taken| named(taken)).into_iter().chain(created.map(reply)).collect();
+    let ends_without = |from: usize| {
+        let (mut open, mut seen) = (program.after(from).collect::<Vec<_>>(), BTreeSet::new());
+        while let Some(at) = open.pop() {
+            if program.instructions.get(at).is_some_and(is_about) {
+                return false;
+            }
+            if seen.insert(at) {
+                open.extend(program.after(at));
+            }
+        }
+        true
+    };
+    let given_back = program.instructions.iter().enumerate().find_map(|(n, instruction)| {
         let operation = instruction.operation()?;
-        let gives_back = deletes(&operation.verb) && own.contains(&named(operation));
-        Some((operation, operation.path.as_ref()?)).filter(|_| gives_back)
+        let path = operation.path.as_ref()?;
+        let is_own = named(operation).is_some_and(|name| own.contains(&name));
+        let holds = states.get(&n).is_some_and(|states| states & (HOLDS | DROPPED) == HOLDS);
+        (holds && is_own && deletes(&operation.verb) && ends_without(n)).then_some((operation, path))
     });
-    let Some((operation, path)) = sent.next() else { return Ok(()) };
+    let Some((operation, path)) = given_back else { return Ok(()) };
     let label = &operation.label;
-    if about(|belief| !matches!(belief, Belief::Holding | Belief::Sharing | Belief::Waiting)).is_none() {
-        return Err(path.mistake(finding!(
-            "`{label}` gives `{lock}` back, and the program goes on believing that it holds it",
-            "`{label}` 归还了 `{lock}`，程序却仍认为自己持有它",
-            "write `- drops: {lock}` after it",
-            "请在它后面写 `- drops: {lock}`"
-        )));
-    }
-    Ok(())
+    Err(path.mistake(finding!(
+        "`{label}` gives `{lock}` back, and the program goes on believing that it holds it",
+        "`{label}` 归还了 `{lock}`，程序却仍认为自己持有它",
+        "write `- drops: {lock}` after it",
+        "请在它后面写 `- drops: {lock}`"
+    )))
 }
 
 /// Refuses an `if` the wrong way round: one that stops whoever was granted the lock, or lets whoever was refused hold it.
@@ -203,27 +271,22 @@ fn check_refused(program: &Program) -> Result<(), Mistake> {
             }
         });
         let Some((name, granted)) = nothing.or(something).or(compared) else { continue };
+        check_first(program, (*n, *to), (name, granted), path)?;
         let before = program.instructions[..*n].iter().rev().find_map(Instruction::operation);
         let Some(asked) = before
             .filter(|asked| asked.until.is_none() && asks(asked) && (name == "reply" || name == asked.label))
         else {
             continue;
         };
-        let is_set = matches!(&asked.verb, PlannedVerb::Redis(words) if words[0].to_string().eq_ignore_ascii_case("SET"));
+        let is_set = is_command(asked, "SET");
         let then = &program.instructions[n + 1..*to];
-        let holds = |from: &[Instruction]| {
-            let mut at_once = from.iter().take_while(|one| {
-                matches!(
-                    one,
-                    Instruction::Believe { .. } | Instruction::Count { .. } | Instruction::Set { .. }
-                )
-            });
-            at_once.any(|one| matches!(one, Instruction::Believe { belief: Belief::Holding, .. }))
-        };
         let stops = matches!(then, [.., Instruction::Stop])
             && !then.iter().any(|one| matches!(one, Instruction::Operate(_)));
-        let inverted =
-            if granted { stops && !holds(then) && holds(&program.instructions[*to..]) } else { holds(then) };
+        let inverted = if granted {
+            stops && !holds(then) && holds(&program.instructions[*to..])
+        } else {
+            holds_later(then)
+        };
         if is_set && inverted {
             let right = if granted { format!("{name} is none") } else { format!("{name} == 'OK'") };
             return Err(path.mistake(finding!(
@@ -235,4 +298,48 @@ fn check_refused(program: &Program) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// Whether the program believes that it holds a lock before it sends anything else.
+fn holds(from: &[Instruction]) -> bool {
+    let mut at_once = from.iter().take_while(|one| {
+        matches!(one, Instruction::Believe { .. } | Instruction::Count { .. } | Instruction::Set { .. })
+    });
+    at_once.any(|one| matches!(one, Instruction::Believe { belief: Belief::Holding, .. }))
+}
+
+/// The same, also after steps that cannot have taken a lock or have asked who has it.
+fn holds_later(from: &[Instruction]) -> bool {
+    let asks_again = |one: &Instruction| match one {
+        Instruction::Operate(operation) => {
+            !matches!(operation.verb, PlannedVerb::Wait(_)) && !is_command(operation, "WAIT")
+        }
+        _ => false,
+    };
+    let mut before = from.iter().take_while(|one| !asks_again(one));
+    before.any(|one| matches!(one, Instruction::Believe { belief: Belief::Holding, .. }))
+}
+
+/// Refuses a queue's `if` the wrong way round: one that lets whoever has somebody before it hold the lock.
+fn check_first(
+    program: &Program,
+    (n, to): (usize, usize),
+    (name, is_there): (&str, bool),
+    path: &Path,
+) -> Result<(), Mistake> {
+    let last = program.instructions[..n].iter().rev().find_map(|one| match one {
+        Instruction::Set { name: set, value } if set == name => Some(value.source()),
+        Instruction::Operate(operation) if operation.label == name => Some(""),
+        _ => None,
+    });
+    let is_before = last.is_some_and(|source| source.contains("|before(") && source.ends_with(')'));
+    if !is_before || !is_there || !holds(&program.instructions[n + 1..to]) {
+        return Ok(());
+    }
+    Err(path.mistake(finding!(
+        "this is the wrong way round: whoever has somebody before it in the queue holds the lock",
+        "条件写反了：前面还有人排队的反而持有锁",
+        "write `if: {name} is none`",
+        "请写 `if: {name} is none`"
+    )))
 }

@@ -119,6 +119,11 @@ impl ActorPlan {
         text.flatten().unwrap_or_else(|| template.pattern())
     }
 
+    /// The value of a parameter that the program never changes.
+    pub(crate) fn constant(&self, name: &str) -> Option<&minijinja::Value> {
+        self.scope.get(name).filter(|_| self.keeps(name))
+    }
+
     /// The same for each expression of a template by itself.
     pub(crate) fn filled_within(&self, template: &Template) -> String {
         template.filled(|expr| {

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Explore, ExploreExpect, Failing, LabKind, MOST_FAULTS, MOST_MOVES, MayFail,
+        Expect, Explore, ExploreExpect, Failing, LabKind, MOST_FAULTS, MOST_MOVES, MayFail,
         error::{Mistake, Path, finding},
         has_word,
     },
@@ -197,6 +197,15 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if let Some(why) = scenario.refused_fault(&fault.among(clients()), !scenario.needs_processes()) {
             return Err(Mistake::new(&scenario.path().key("explore").key("faults").index(n), why));
         }
+    }
+    if (explore.expect, scenario.variant().expects()) == (ExploreExpect::Violated, Expect::Prevented) {
+        let path = scenario.path().key("explore").key("expect");
+        return Err(path.mistake(finding!(
+            "some order breaks an invariant, and this variant should prevent that",
+            "这里要求有顺序会违反不变式，而这个方案应当防住它",
+            "a fix has `explore: {{ expect: none }}`; a variant that shows the failure has `expect: shown`",
+            "修复请写 `explore: {{ expect: none }}`；展示故障的方案请写 `expect: shown`"
+        )));
     }
     Ok(())
 }

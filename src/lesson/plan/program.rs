@@ -384,7 +384,7 @@ impl Program {
     }
 
     /// How often the repetitions around an instruction carry it out at most.
-    fn rounds_around(&self, at: usize) -> Option<usize> {
+    pub(crate) fn rounds_around(&self, at: usize) -> Option<usize> {
         let backward = self.instructions.iter().skip(at).filter_map(|instruction| match instruction {
             Instruction::Jump { to } if *to <= at => Some(*to),
             _ => None,

@@ -205,19 +205,20 @@ pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usi
             )
         })
     };
-    let skipped = || {
-        let names = |n: &usize| !source.contains(&format!("ARGV[{n}]"));
-        let n = (1..=given.1.min(lua.args)).find(names).filter(|_| by_figure("ARGV"))?;
+    let skipped = |array: &str, field: &str, most: usize| {
+        let names = |n: &usize| !source.contains(&format!("{array}[{n}]"));
+        let n = (1..=most).find(names).filter(|_| by_figure(array))?;
         Some(finding!(
-            "the script `{name}` never reads `ARGV[{n}]`",
-            "脚本 `{name}` 从不读 `ARGV[{n}]`",
-            "read it in the script, or leave it out of `args`: the first is `ARGV[1]`",
-            "请在脚本里读取它，或者从 `args` 里去掉：第一个是 `ARGV[1]`"
+            "the script `{name}` never reads `{array}[{n}]`",
+            "脚本 `{name}` 从不读 `{array}[{n}]`",
+            "read it in the script, or leave it out of `{field}`: the first is `{array}[1]`",
+            "请在脚本里读取它，或者从 `{field}` 里去掉：第一个是 `{array}[1]`"
         ))
     };
     extra("KEYS", "keys", lua.keys, given.0)
         .or_else(|| extra("ARGV", "args", lua.args, given.1))
-        .or_else(skipped)
+        .or_else(|| skipped("KEYS", "keys", given.0.min(lua.keys)))
+        .or_else(|| skipped("ARGV", "args", given.1.min(lua.args)))
 }
 
 /// Reports errors that Lua's syntax allows and that occur only when the server runs the script, such as `redis:call`.

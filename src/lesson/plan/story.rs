@@ -19,7 +19,7 @@ use super::{
     clients::{ActorPlan, ClientPlan},
     constants::values,
     question::{self, AskPlan},
-    templates::{doubled_unit, foreign, template},
+    templates::{computed_outside, doubled_unit, foreign, template},
 };
 use crate::log::{ActorId, Fault, LinkId, Product};
 use crate::text::{Text, both};
@@ -450,6 +450,7 @@ impl Roster<'_> {
             parse_written(source).map_err(|error| Mistake::new(path, error))?;
         }
         doubled_unit(source, self.params, path)?;
+        computed_outside(&duration, path)?;
         Ok(duration)
     }
 

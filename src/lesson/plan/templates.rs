@@ -7,10 +7,11 @@ use crate::{
     lesson::{
         Param, Params,
         duration::parse_millis,
-        error::{Mistake, Path},
+        error::{Mistake, Path, finding},
         expr::{Scope, Template},
         model::Count,
     },
+    log::ANY,
     text::{Text, both},
 };
 
@@ -49,17 +50,21 @@ pub(super) fn foreign<'a>(
     }
     let forms =
         [("$", ""), ("{{", "}}"), ("$(", ")"), ("#{", "}"), ("%{", "}"), ("%(", ")"), ("<", ">"), ("{", "}")];
-    for (begin, end) in forms.into_iter().filter(|(begin, _)| braces || *begin != "{") {
+    for (begin, end) in forms {
         for (at, _) in source.match_indices(begin) {
             let rest = &source[at + begin.len()..];
             let rest = if end.is_empty() { rest } else { rest.trim_start() };
             let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
             let (name, after) = rest.split_at(length);
             let is_filled_in = begin == "{" && source[..at].ends_with('$');
+            // A hash tag has no filter.
+            let is_filtered = begin == "{" && after.trim_start().starts_with('|');
             if !is_filled_in
                 && known.clone().any(|known| known == name)
-                && after.trim_start().starts_with(end)
+                && (is_filtered || ((braces || begin != "{") && after.trim_start().starts_with(end)))
             {
+                let filter = after.split('}').next().filter(|_| is_filtered).unwrap_or_default();
+                let name = &format!("{name}{filter}");
                 let written = format!("{begin}{name}{end}");
                 let message = both!("`{written}` is plain text here", "`{written}` 在这里只是普通文字");
                 return Err(Mistake::new(path, message)
@@ -82,6 +87,26 @@ pub(super) fn doubled_unit(source: &str, params: &Params, path: &Path) -> Result
     }
     let message = both!("`{name}` is a duration already", "`{name}` 本身就是时长");
     Err(Mistake::new(path, message).help(both!("write `${{{name}}}`", "请写 `${{{name}}}`")))
+}
+
+/// Refuses `${a} + ${b}` as a duration: outside `${…}` nothing is computed.
+pub(super) fn computed_outside(template: &Template, path: &Path) -> Result<(), Mistake> {
+    let pattern = template.pattern();
+    let parts: Vec<&str> = pattern.split(ANY).map(str::trim).collect();
+    let text = parts.concat();
+    let text = text.strip_prefix('-').filter(|_| parts[0].starts_with('-')).unwrap_or(&text);
+    if parts.len() < 2 || !text.contains(['+', '-', '*', '/']) {
+        return Ok(());
+    }
+    let computed = template.to_string().replace("${", "").replace('}', "");
+    let is_plain = !text.chars().any(char::is_alphabetic);
+    let written = if is_plain { computed } else { format!("{} + 500", template.sources()[0]) };
+    Err(path.mistake(finding!(
+        "`{template}` is no duration: outside of `${{…}}` nothing is computed",
+        "`{template}` 不是时长：`${{…}}` 外面不会做计算",
+        "compute inside, in milliseconds: `${{{written}}}`",
+        "请在里面计算，以毫秒计：`${{{written}}}`"
+    )))
 }
 
 /// Evaluates a count, which may be a template over the parameters, and checks its bounds.

@@ -141,17 +141,23 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
 
 /// Resolves a key that is a parameter to the value that the program or recipe gets, with the path of that value.
 pub(super) fn resolve_key(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
-    let names = key.names();
-    let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
+    let (key, at) = resolve(key, frames);
+    (key.pattern(), at)
+}
+
+/// Resolves a template that is a parameter to the one that the program or recipe gets, with the path of that.
+pub(super) fn resolve<'t>(word: &'t Template, frames: &[Frame<'t>]) -> (&'t Template, Option<Path>) {
+    let names = word.names();
+    let alone = names.iter().next().filter(|name| word.to_string() == format!("${{{name}}}"));
     let (Some(((with, path), outer)), Some(name)) = (frames.split_last(), alone) else {
-        return (key.pattern(), None);
+        return (word, None);
     };
     match with.iter().find(|(known, _)| known == name) {
         Some((_, value)) => {
-            let (key, at) = resolve_key(value, outer);
-            (key, at.or_else(|| path.map(|path| path.key("with").key(name))))
+            let (word, at) = resolve(value, outer);
+            (word, at.or_else(|| path.map(|path| path.key("with").key(name))))
         }
-        None => resolve_key(key, outer),
+        None => resolve(word, outer),
     }
 }
 

@@ -133,13 +133,30 @@ impl Draft<'_> {
         })
     }
 
-    /// The finding about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`.
-    pub(super) fn lost_lint(&self, source: &str) -> Option<Finding> {
-        if self.compiler.reads_lost {
-            return None;
-        }
+    /// The finding about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`, or of a
+    /// reply that would end the run if it were lost.
+    pub(super) fn lost_lint(&self, source: &str, own: Option<Own<'_>>) -> Option<Finding> {
         comparisons(source).find_map(|(left, operator, right)| {
             let is_lost = ["'Lost'", "\"Lost\""].contains(&right);
+            if self.compiler.reads_lost {
+                let allows =
+                    |allow: &[String]| allow.iter().any(|code| code == "Lost" || code.contains("${"));
+                let mut named = self.program.operations().filter(|one| one.label == left).peekable();
+                let never = match own.filter(|own| own.is_meant(left)) {
+                    Some(own) => !allows(own.allow),
+                    None => {
+                        named.peek().is_some() && !self.is_set(left) && !named.any(|one| allows(&one.allow))
+                    }
+                };
+                return (is_lost && never).then(|| {
+                    finding!(
+                        "`{left}` is never 'Lost': its operation does not allow that, so the run ends there",
+                        "`{left}` 不会是 'Lost'：它的操作没有允许丢失回复，遇到时运行就结束了",
+                        "write `allow: [Lost]` in the operation",
+                        "请在这个操作里写 `allow: [Lost]`"
+                    )
+                });
+            }
             (is_lost && (left == "reply" || self.program.labels.contains(left)) && !self.is_set(left)).then(
                 || {
                     finding!(

@@ -1,11 +1,13 @@
 //! Compiles expressions and templates, and checks the names in them.
 
+use std::collections::BTreeSet;
+
 use super::{
     super::{
         lints::{self, Answer, Held},
         program::{Instruction, PlannedVerb},
         scripts,
-        templates::{doubled_unit, foreign, only_expression, template},
+        templates::{computed_outside, doubled_unit, foreign, only_expression, template},
     },
     Draft,
     replies::Own,
@@ -17,7 +19,7 @@ use crate::{
         error::{Finding, Mistake, Path, finding},
         expr::{
             Expr, Mentions, Template,
-            mentions::{comparisons, dotted},
+            mentions::{comparisons, dotted, joined},
         },
     },
     log::Product,
@@ -119,7 +121,7 @@ impl Draft<'_> {
             self.granted_lint(source, own).or_else(|| lints::lint(source, |name| self.answer_to(name, own)));
         let lint = lint.or_else(|| lints::name_lint(source)).or_else(|| lints::decided(source));
         let lint = lint.or_else(|| lints::event_lint(source, self.compiler.lab));
-        let lint = lint.or_else(|| self.nil_lint(source, own)).or_else(|| self.lost_lint(source));
+        let lint = lint.or_else(|| self.nil_lint(source, own)).or_else(|| self.lost_lint(source, own));
         for code in lints::errors_asked(source).map(str::to_owned) {
             let before = if own.is_some() || self.in_recipe { None } else { self.never_before(&code) };
             self.asked_errors.push((code, path.clone(), before));
@@ -179,6 +181,35 @@ impl Draft<'_> {
         }
     }
 
+    /// Reports a `let` that gives a condition the text 'true' or 'false': every text counts as true.
+    pub(super) fn check_flags(&mut self) {
+        let mut asked = BTreeSet::new();
+        for instruction in &self.program.instructions {
+            let condition = match instruction {
+                Instruction::JumpUnless { condition, .. } => condition,
+                Instruction::RepeatNext { condition: Some(condition), .. } => condition,
+                _ => continue,
+            };
+            let parts = joined(condition.source());
+            asked.extend(parts.into_iter().map(|part| part.trim().trim_start_matches("not ").to_owned()));
+        }
+        let found = self.program.conditions.iter().find_map(|(at, path)| {
+            let Instruction::Set { name, value } = self.program.instructions.get(*at)? else { return None };
+            let text = value.source().trim();
+            let flag = text.trim_matches(['\'', '"']);
+            let is_quoted = text.len() == flag.len() + 2 && ["true", "false"].contains(&flag);
+            (is_quoted && asked.contains(name)).then(|| (name.clone(), flag.to_owned(), path.clone()))
+        });
+        if let Some((name, flag, path)) = found {
+            self.report(path.mistake(finding!(
+                "'{flag}' in quotes is a text, and every text counts as true",
+                "带引号的 '{flag}' 是文字，而任何文字都算成立",
+                "with the quotes of YAML only: `let: {{ {name}: \"{flag}\" }}`",
+                "只保留 YAML 的引号：`let: {{ {name}: \"{flag}\" }}`"
+            )));
+        }
+    }
+
     /// Reports a duration that every `let` makes `true` or `false`.
     pub(super) fn check_durations(&mut self) {
         let is_flag = |name: &str| {
@@ -234,6 +265,7 @@ impl Draft<'_> {
             })?;
         }
         doubled_unit(source, self.compiler.params, path)?;
+        computed_outside(&template, path)?;
         self.durations.push((template.to_string(), path.clone()));
         self.lint_duration(&template, path);
         let name = only_expression(source).unwrap_or_default();

@@ -149,6 +149,7 @@ impl Compiler<'_> {
         draft.check_asked_errors();
         draft.check_compared();
         draft.check_durations();
+        draft.check_flags();
         draft.check_stream_ids();
         draft.check_znodes();
         draft.check_compared_znodes();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
+        lints::Answer,
         names::WORDS,
         program::{Instruction, PlannedVerb},
         scripts,
@@ -171,6 +172,33 @@ impl Draft<'_> {
                 "被拒绝时才会往下走；一拿到就又去重试",
                 "write `until: {name} == 'OK'`",
                 "请写 `until: {name} == 'OK'`"
+            )));
+        }
+        let is_plain_set =
+            matches!(own.verb, PlannedVerb::Redis(words) if words[0].to_string().eq_ignore_ascii_case("SET"));
+        if is_plain_set
+            && matches!(test.trim(), "== 'OK'" | "== \"OK\"")
+            && own.allow.is_empty()
+            && Answer::nil_lint(own.verb, name).is_some()
+            && !self.in_recipe
+        {
+            return self.report(path.mistake(finding!(
+                "`SET` without `NX` always answers 'OK', so it is never tried again",
+                "没有 `NX` 的 `SET` 总是回复 'OK'，不会重试",
+                "write `SET key value NX`, which is refused while the key is there",
+                "请写 `SET key value NX`：键还在时会被拒绝"
+            )));
+        }
+        if let PlannedVerb::Script { name: script, source, .. } = own.verb
+            && scripts::grants_with_nil(source)
+            && test.trim().strip_prefix("== ").is_some_and(|number| number.trim().parse::<i64>().is_ok())
+            && !self.in_recipe
+        {
+            return self.report(path.mistake(finding!(
+                "the script `{script}` answers nothing when it grants the lock, and otherwise how long it is still held",
+                "脚本 `{script}` 加锁成功时回复为空，否则回复锁还剩多久",
+                "write `until: {name} is none`",
+                "请写 `until: {name} is none`"
             )));
         }
         if let PlannedVerb::Script { name: script, source, .. } = own.verb

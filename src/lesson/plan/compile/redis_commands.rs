@@ -112,7 +112,7 @@ impl Draft<'_> {
 
     /// Reports a list that is passed as one word of a command.
     pub(super) fn lint_list(&mut self, verb: &PlannedVerb, path: &Path) {
-        if !matches!(verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. }) {
+        if !verb.is_sent() {
             return;
         }
         let list = verb.templates().into_iter().find_map(|word| {

@@ -7,7 +7,10 @@ use super::{
         super::{
             duration::parse_millis,
             error::{Finding, Mistake, MistakeSpan, Path, finding},
-            expr::{Expr, Scope, Template},
+            expr::{
+                Expr, Scope, Template,
+                mentions::{joined, split_comparison},
+            },
             model::{Count, Param},
             step::Step,
         },
@@ -106,7 +109,7 @@ impl Draft<'_> {
         }
         let exit = self.here();
         if let Some(expr) = &condition {
-            self.lint_constant_flag(&expr.names(), next + 1..exit, &path.key("while"));
+            self.lint_constant_part(expr.source(), next + 1..exit, &path.key("while"));
             self.lint_same_again(next + 1..exit);
         }
         let asked = condition.as_ref().map(Expr::names);
@@ -164,45 +167,60 @@ impl Draft<'_> {
         found
     }
 
-    /// Reports a flag in a condition that nothing in the repetition sets, beside something that changes.
-    fn lint_constant_flag(&mut self, asked: &BTreeSet<String>, inside: Range<usize>, path: &Path) {
-        let is_flag = |name: &&String| {
+    /// Reports a flag or a count in a condition that nothing in the repetition changes, beside something that changes.
+    fn lint_constant_part(&mut self, source: &str, inside: Range<usize>, path: &Path) {
+        let parts = joined(source);
+        let is_flag = |name: &str| {
             let mut values = self.values_of(name);
-            values.next().is_some_and(|value| matches!(value, "true" | "false"))
-                && values.all(|value| matches!(value, "true" | "false"))
+            self.is_set(name) && values.all(|value| matches!(value, "true" | "false"))
         };
-        let stays = |name: &&String| !self.changes_in(inside.clone(), &BTreeSet::from([(*name).clone()]));
-        let Some(name) = asked.iter().filter(|_| asked.len() > 1).find(|name| is_flag(name) && stays(name))
-        else {
+        let stays = |part: &&str| {
+            let names = Expr::parse(part).map(|expr| expr.names()).unwrap_or_default();
+            let is_size =
+                split_comparison(part).is_some_and(|(_, operator, _)| operator.starts_with(['<', '>']));
+            let meant = names.iter().find(|name| is_flag(name) || (is_size && self.is_set(name))).cloned();
+            meant.filter(|_| !self.changes_in(inside.clone(), &names))
+        };
+        let Some(name) = parts.iter().find_map(stays).filter(|_| parts.len() > 1 && !self.in_recipe) else {
             return;
         };
-        let finding = finding!(
+        let counts = self.values_of(&name).any(|value| value.parse::<i64>().is_ok());
+        let value = if counts { format!("{name} + 1") } else { "reply == 'OK'".to_owned() };
+        self.report(path.mistake(finding!(
             "nothing in this repetition sets `{name}`",
             "循环里没有什么会给 `{name}` 赋值",
-            "set it inside: `- let: {{ {name}: reply == 'OK' }}`",
-            "请在循环里给它赋值：`- let: {{ {name}: reply == 'OK' }}`"
-        );
-        if !self.in_recipe {
-            self.report(path.mistake(finding));
-        }
+            "set it inside: `- let: {{ {name}: {value} }}`",
+            "请在循环里给它赋值：`- let: {{ {name}: {value} }}`"
+        )));
     }
 
-    /// Reports a condition that is false before the first round, by the values that are set right before it.
+    /// Reports a condition that is false before the first round, by the values that every way to it has set.
     fn lint_first_round(&mut self, condition: Option<&Expr>, begin: usize, path: &Path) {
         // A variable that is compared with a text of another kind has a check of its own.
         let Some(expr) = condition.filter(|_| !self.in_recipe) else { return };
-        let before = self.program.instructions[..begin].iter().rev();
-        let set = before.map_while(|instruction| match instruction {
-            Instruction::Set { name, value } => Some((name.clone(), value)),
-            _ => None,
-        });
-        let mut known = Scope::default();
-        for (name, value) in set {
-            if known.get(&name).is_none()
+        let (mut known, mut seen) = (Scope::default(), BTreeSet::new());
+        let leads_to = |at: usize| {
+            self.program.instructions.iter().any(|instruction| match instruction {
+                Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => *to == at,
+                _ => false,
+            })
+        };
+        for (at, instruction) in self.program.instructions[..begin].iter().enumerate().rev() {
+            if leads_to(at + 1) {
+                break;
+            }
+            let (name, value) = match instruction {
+                Instruction::Set { name, value } => (name, value),
+                Instruction::Believe { .. } | Instruction::Count { .. } => continue,
+                // An operation has other labels than the variables of its program.
+                Instruction::Operate(operation) if !self.is_set(&operation.label) => continue,
+                _ => break,
+            };
+            if seen.insert(name)
                 && value.names().is_empty()
                 && let Ok(value) = value.eval(Scope::default().value())
             {
-                known.set(&name, value);
+                known.set(name, value);
             }
         }
         let names = expr.names();

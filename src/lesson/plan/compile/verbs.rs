@@ -146,8 +146,7 @@ impl Draft<'_> {
         }
         for (n, arg) in args.iter().enumerate() {
             self.lint_plain(arg, &path.key("args").index(n));
-            let is_name = ["${self}", "${client}", "${token}"].contains(&arg.as_str());
-            if (is_name || !arg.contains("${") && arg.parse::<f64>().is_err())
+            if self.is_no_number(arg)
                 && let Some(command) = scripts::reads_number(source, n + 1)
             {
                 self.report(path.key("args").index(n).mistake(Finding { message: both!(
@@ -163,6 +162,9 @@ impl Draft<'_> {
                             "请按脚本读取的顺序写参数：第一个是 `ARGV[1]`"
                         ),
                     } }));
+            }
+            if let Some(command) = scripts::reads_number(source, n + 1) {
+                self.lint_fraction(&command, arg, &path.key("args").index(n));
             }
             self.lint_argument((name, source), n, args, path);
             if scripts::reads_seconds(source, n + 1) {
@@ -181,6 +183,34 @@ impl Draft<'_> {
             keys: self.templates(keys, &path.key("keys"))?,
             args: self.templates(args, &path.key("args"))?,
         })
+    }
+
+    /// Whether an argument is sent as a text that is no number, as far as it is known.
+    fn is_no_number(&self, arg: &str) -> bool {
+        let Ok(template) = Template::parse(arg) else { return false };
+        // A template with letters outside its `${…}` never renders to a number.
+        let is_text = template.pattern().chars().any(|c| c.is_alphabetic() || c == ':');
+        let is_name = ["${self}", "${client}", "${token}"].contains(&arg);
+        is_name || if template.is_literal() { arg.parse::<f64>().is_err() } else { is_text }
+    }
+
+    /// Reports an argument that a division makes a fraction, where a command takes a whole number.
+    fn lint_fraction(&mut self, command: &str, arg: &str, path: &Path) {
+        let Ok(template) = Template::parse(arg) else { return };
+        let known = self.constants.settled(&template).filter(|_| !template.is_literal());
+        let Some(text) = known.filter(|text| text.parse::<i64>().is_err() && text.parse::<f64>().is_ok())
+        else {
+            return;
+        };
+        let whole = arg.replace(" / ", " // ");
+        if whole != arg && !self.in_recipe {
+            self.report(path.mistake(finding!(
+                "`{command}` takes a whole number, and `{arg}` is {text}",
+                "`{command}` 要的是整数，而 `{arg}` 是 {text}",
+                "divide with `//`: `{whole}`",
+                "整除请用 `//`：`{whole}`"
+            )));
+        }
     }
 
     /// Reports an argument of a script that is a count where the script wants a duration, or a duration where it compares

@@ -6,15 +6,18 @@ mod attributes;
 mod beginning;
 mod comparison;
 mod contradiction;
+mod counted;
 pub(crate) mod events;
 mod in_programs;
 mod increments;
 pub(crate) mod items;
 mod kinds;
 mod owners;
+mod proof;
 mod reach;
 mod returns;
 mod scenario;
+mod texts;
 mod there;
 
 use self::{
@@ -71,6 +74,9 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
         asked.try_for_each(|(source, path)| Mistake::if_found(path, lint(source)))?;
     }
     increments::check(scenario)?;
+    counted::check(scenario)?;
+    proof::check(scenario)?;
+    texts::check(scenario)?;
     check_story(scenario)?;
     reach::check(scenario)?;
     let variant = scenario.variant();

@@ -94,11 +94,13 @@ pub(crate) fn number_lint(source: &str, numbers: impl Fn(&str) -> Option<BTreeSe
     comparisons(source).find_map(|(left, operator, right)| {
         let Literal::Number(number) = literal(right)? else { return None };
         let known = numbers(left)?;
-        let most = *known.last()?;
+        let (least, most) = (*known.first()?, *known.last()?);
         let never = match operator {
             "==" | "!=" => !known.contains(&number),
             ">=" => most < number,
             ">" => most <= number,
+            "<=" => least > number,
+            "<" => least >= number,
             _ => false,
         };
         never.then(|| {
@@ -161,6 +163,8 @@ mod tests {
             ("take == 2", true),
             ("take > 1", true),
             ("take < 1", false),
+            ("take < 0", true),
+            ("take <= 0", false),
             ("n == 2", false),
         ] {
             assert_eq!(number_lint(source, numbers).is_some(), is_wrong, "{source}");
