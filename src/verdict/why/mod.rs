@@ -136,7 +136,9 @@ pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     } else {
         None
     };
-    special.or_else(|| repeated::explain(&case, breach)).or_else(|| acts::explain(&case, never.source(), breach))
+    special
+        .or_else(|| repeated::explain(&case, breach))
+        .or_else(|| acts::explain(&case, never.source(), breach))
 }
 
 #[cfg(test)]
