@@ -116,7 +116,7 @@ impl Process {
             Request::Settle { asks } => {
                 if asks {
                     stream::iter(self.idle(None))
-                        .for_each_concurrent(None, |mut connection| async move {
+                        .for_each_concurrent(None, |(_, _, mut connection)| async move {
                             connection.settle().await;
                         })
                         .await;
@@ -129,9 +129,12 @@ impl Process {
             }
             Request::Reach { server } => {
                 let breaks = self.breaks_of(&server);
+                let responses = &self.responses;
                 stream::iter(self.idle(Some(&server)))
-                    .for_each_concurrent(OPENING_AT_ONCE, |mut connection| async move {
+                    .for_each_concurrent(OPENING_AT_ONCE, |(actor, server, mut connection)| async move {
+                        let before = connection.session();
                         connection.come_back(breaks).await;
+                        report_session(responses, (actor, server), before, connection.session());
                     })
                     .await;
                 self.respond(Response::Reached);
@@ -142,10 +145,15 @@ impl Process {
 
     /// The connections to one server, or to all, except those that wait for a reply: the others would have to
     /// wait with them.
-    fn idle(&self, server: Option<&str>) -> impl Iterator<Item = MutexGuard<'_, Box<dyn Connection>>> {
-        let all = self.actors.values().flatten();
-        let meant = all.filter(move |(name, _)| server.is_none_or(|server| server == *name));
-        meant.filter_map(|(_, connection)| connection.try_lock().ok())
+    fn idle(
+        &self,
+        server: Option<&str>,
+    ) -> impl Iterator<Item = (ActorId, &str, MutexGuard<'_, Box<dyn Connection>>)> {
+        let all = self.actors.iter().flat_map(|(actor, all)| all.iter().map(move |known| (*actor, known)));
+        let meant = all.filter(move |(_, (name, _))| server.is_none_or(|server| server == *name));
+        meant.filter_map(|(actor, (name, connection))| {
+            Some((actor, name.as_str(), connection.try_lock().ok()?))
+        })
     }
 
     fn breaks_of(&self, server: &str) -> Breaks {
@@ -206,20 +214,17 @@ impl Process {
         let breaks = self.breaks_of(&server);
         tokio::spawn(async move {
             let mut connection = connection.lock().await;
-            if let Some(before) = connection.session() {
+            let before = connection.session();
+            if before.is_some() {
                 connection.reach(breaks).await;
-                if let Some(session) = connection.session().filter(|session| *session != before) {
-                    let _ = responses.send(Response::Session { actor, server: server.clone(), session });
-                }
+                report_session(&responses, (actor, &server), before, connection.session());
             }
             let before = connection.session();
             let reply = connection.send(&command, script.as_deref(), breaks).await.unwrap_or_else(|| {
                 let text = format!("`{server}` takes no such command");
                 Reply::Error { code: "NOSERVER".to_owned(), text }
             });
-            if let Some(session) = connection.session().filter(|session| Some(*session) != before) {
-                let _ = responses.send(Response::Session { actor, server: server.clone(), session });
-            }
+            report_session(&responses, (actor, &server), before, connection.session());
             let _ = responses.send(Response::Done { op, reply });
         });
     }
@@ -236,6 +241,19 @@ impl Process {
                 self.respond(Response::Done { op: next, reply: ok() });
             }
         }
+    }
+}
+
+/// Reports a connection's new session.
+fn report_session(
+    responses: &mpsc::UnboundedSender<Response>,
+    (actor, server): (ActorId, &str),
+    before: Option<i64>,
+    now: Option<i64>,
+) {
+    if let Some(session) = now.filter(|_| now != before) {
+        // The receiver lives until the process ends.
+        let _ = responses.send(Response::Session { actor, server: server.to_owned(), session });
     }
 }
 

@@ -213,7 +213,54 @@ fn a_reply_is_lost_on_every_product() {
     for (body, never, expected) in LOSES {
         let answer = explored(body, &format!("\"{never}\""), &["--fault", "lost-reply"]);
         assert_eq!(counts(&answer), expected, "{body}\n{}", answer.out);
+        // On etcd a client is refused the second time, and nothing is done twice.
+        let is_twice = !body.contains("lab: etcd");
+        let why: Value = answer.json().remove(0)["why"]["kind"].take();
+        assert_eq!(why == json!("reply_lost"), is_twice, "{body}\n{}", answer.out);
     }
+}
+
+/// Two clients pay in transactions, or without any: `begin` and `commit` are there or not.
+fn payments(transactions: bool) -> String {
+    let (begin, commit) = if transactions {
+        ("\n    - begin: { sql: BEGIN }", "\n    - commit: { sql: COMMIT }")
+    } else {
+        ("", "")
+    };
+    format!(
+        "lab: mariadb
+setup:
+  - sql: CREATE TABLE t (id INT PRIMARY KEY, n INT)
+  - sql: INSERT INTO t VALUES (1, 0)
+programs:
+  a: {begin}
+    - pay: {{ sql: UPDATE t SET n = n + 1 WHERE id = 1, allow: [Lost] }}
+    - if: error == 'Lost'
+      then: [ count: unknown, stop ]{commit}
+    - count: paid
+  b:
+    - begin: {{ sql: BEGIN }}
+    - lock: {{ sql: SELECT n FROM t WHERE id = 1 FOR UPDATE }}
+    - commit: {{ sql: COMMIT }}
+"
+    )
+}
+
+/// The statement goes on waiting in the server, which notices only afterwards that its client is gone.
+#[test]
+fn the_reply_of_a_statement_that_waits_for_a_row_is_lost() {
+    let args = ["--fault", "lost-reply:A"];
+    // Without a transaction it is carried out when the row is free: after A was told that nobody knows.
+    let alone = explored(&payments(false), "unknown > 0 and value('t/1').n == 0", &args);
+    assert!(counts(&alone)[1] > 0, "{}", alone.out);
+    let late =
+        explored(&payments(false), "unknown > 0 and moves('B.commit') > 0 and value('t/1').n == 0", &args);
+    assert_eq!(counts(&late)[1], 0, "{}", late.out);
+    // In a transaction it is rolled back, and frees the row for others.
+    let rolled = explored(&payments(true), "\"unknown > 0 and value('t/1').n > 0\"", &args);
+    assert_eq!(counts(&rolled)[1], 0, "{}", rolled.out);
+    let found: Value = rolled.json().remove(0);
+    assert_eq!(found["complete"], json!(true), "{}", rolled.out);
 }
 
 /// One by one, an order that was counted as another one with the same state is carried out itself.
@@ -246,4 +293,14 @@ programs:
     let refused = explored(LOSES[0].0, LOSES[0].1, &["--fault", "cut"]);
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     assert!(refused.err.contains("goes on trying over a cut link"), "{}", refused.err);
+}
+
+#[test]
+fn a_request_over_a_cut_link_to_etcd_is_not_carried_out() {
+    let (body, ..) = LOSES[2];
+    let args = ["--fault", "cut:A->etcd", "--moves", "3"];
+    let answer = explored(body, "\"unknown > 0 and value('lock') == 'A'\"", &args);
+    assert_eq!(counts(&answer)[1], 0, "{}", answer.out);
+    let answer = explored(body, "unknown > 0", &args);
+    assert!(counts(&answer)[1] > 0, "{}", answer.out);
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What may happen between two moves of an order that breaks an answer: the names by which hints refer to it.
-pub const CAUSES: [&str; 18] = [
+pub const CAUSES: [&str; 19] = [
     "check_then_act",
     "both_looked",
     "not_its_own",
@@ -41,6 +41,7 @@ pub const CAUSES: [&str; 18] = [
     "crashed",
     "kept_alive",
     "herd",
+    "reply_lost",
 ];
 
 /// `kata:`: an exercise. The lesson's variants are the rounds in which an answer is judged, the cheapest first.

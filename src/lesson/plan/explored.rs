@@ -172,9 +172,11 @@ pub(crate) fn refused(fault: &MayFail, lab: LabKind, is_external: bool, restores
         )),
         Failing::Cut => lab.servers().iter().filter(|server| hit(server)).find(|server| keeps_trying(server)).map(|server| {
             both!(
-                "a client of `{server}` goes on trying over a cut link, in its own time, so no order has this fault. Use `lost-reply`, or \
-                 `crash` and `freeze` for a session that ends",
-                "链路切断后，`{server}` 的客户端会按自己的节奏不断重连，所以顺序不能有这个故障。可以用 `lost-reply`；要让会话结束，可以用 `crash` 和 `freeze`"
+                "a client of `{server}` goes on trying over a cut link, in real time, until it is connected or its session is over: \
+                 when that is differs each time, so no order has this fault. Use `lost-reply`, or `crash` and `freeze` for a session \
+                 that ends",
+                "链路切断后，`{server}` 的客户端会按真实时间不断重连，直到连上或会话过期；是什么时候，每次都不一样，所以顺序不能有这个故障。可以用 `lost-reply`；\
+                 要让会话结束，可以用 `crash` 和 `freeze`"
             )
         }),
         Failing::LostReply => None,

@@ -224,7 +224,7 @@ impl Racer {
     /// Whether a server, a client or a connection holds state that emptying the servers does not remove.
     pub(crate) fn leaves_state(&self) -> bool {
         let Director { pending, recorder, .. } = &self.director;
-        !pending.by_op.is_empty() || leaves_state(&recorder.log) || self.scenario.shows_root()
+        !pending.is_empty() || leaves_state(&recorder.log) || self.scenario.shows_root()
     }
 
     /// Takes the log so far and begins a new one.
@@ -247,6 +247,14 @@ impl Racer {
             self.director.left_story = true;
         }
         self.director.renew_connections(path).await?;
+        // A connection that broke in the last order has been opened anew, with another id.
+        for event in &mut self.opening {
+            if let EventKind::Session { actor, server, session } = event
+                && let Some(now) = self.director.sessions.get(&(*actor, server.clone()))
+            {
+                *session = *now;
+            }
+        }
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;
         // A setup may leave a connection in another state, such as another database. A session has no such states.

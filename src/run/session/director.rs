@@ -362,7 +362,7 @@ impl Director {
     /// Records an injected fault and handles its effects on actors.
     pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
-        let waited = self.pending.blocked();
+        let waited = self.blocked();
         self.await_broken(fault, path).await?;
         if fault.client().is_some() && fault.leaves() == Condition::Running {
             self.catch_up(path)?;
@@ -386,6 +386,7 @@ impl Director {
         if let (Target::Link(link), Condition::Cut) = (fault.target(), fault.leaves()) {
             self.await_disconnected(&link.from, Some(&link.to), &waited).await?;
         }
+        self.note_abandoned(fault, &waited).await?;
         self.await_replies(path).await
     }
 

@@ -106,7 +106,9 @@ impl Director {
         let actor = match choice {
             Choice::Move { actor } => *actor,
             Choice::Timer => {
-                let ends = self.next_timer().is_some() || self.next_session_end().is_some();
+                let ends = self.next_timer().is_some()
+                    || self.next_session_end().is_some()
+                    || self.next_abandoned_end().is_some();
                 return (!ends).then(|| NO_TIMER.text(&[]));
             }
             Choice::Pass { .. } | Choice::Inject(_) => return None,

@@ -1,5 +1,6 @@
 //! Operations without a reply: where each is, until it comes or it is known that none can come yet.
 
+mod abandoned;
 mod awaiting;
 
 use std::{
@@ -8,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use self::abandoned::AbandonedStatement;
 use super::harness::Arrived;
 use crate::{
     client::protocol::Wire,
@@ -26,6 +28,8 @@ pub(crate) struct PendingOperations {
     withheld: BTreeMap<OpId, WithheldReply>,
     /// The row lock timeouts that actors have set on their connections, by actor and server.
     limits: HashMap<(ActorId, String), Duration>,
+    /// Statements that still wait inside a server although their connections are closed.
+    abandoned: Vec<AbandonedStatement>,
 }
 
 /// A withheld reply, and what an external program reported after it.
@@ -109,9 +113,9 @@ impl PendingOperations {
         self.withheld.retain(|op, _| self.by_op.contains_key(op));
     }
 
-    /// The operations that are blocked inside their servers.
-    pub(crate) fn blocked(&self) -> Vec<PendingOperation> {
-        self.inside().map(|(_, pending)| pending.clone()).collect()
+    /// Whether nothing waits any more inside a server for a client that is gone, or in a program for a reply.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_op.is_empty() && self.abandoned.is_empty()
     }
 
     /// Forgets all operations and connection settings.

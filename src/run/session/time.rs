@@ -59,6 +59,9 @@ pub(crate) const LONGEST_LINE: Duration = Duration::from_mins(10);
 /// How many leaps fit into the timeout of a ZooKeeper session.
 pub(crate) const LEAPS_IN_TIMEOUT: u32 = 5;
 
+/// How long a leap takes at most, in real time: every client is heard from after it.
+const LEAP_TAKES: Duration = Duration::from_millis(50);
+
 /// How much later than its timeout a ZooKeeper session may end.
 const SESSION_TICK: Duration = Duration::from_millis(500);
 
@@ -162,6 +165,12 @@ impl Director {
     ) -> Result<bool, RunError> {
         let timer = self.next_timer().filter(|(_, due)| *due <= target);
         let next = timer.map_or(target, |(_, due)| due);
+        if let Some(end) = self.next_abandoned_end().filter(|end| *end <= next) {
+            if self.run_clock_until(surely_after(end), Some(moving), path).await? {
+                self.settle_waits(path).await?;
+            }
+            return Ok(false);
+        }
         if !self.run_clock_until(surely_after(next), Some(moving), path).await? {
             return Ok(false);
         }
@@ -246,12 +255,16 @@ impl Director {
     /// the clock overshoots that end a little, and the other waits are postponed by as much, so that waits that end together
     /// still do so after a chain of waits.
     pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), RunError> {
-        let Some((actor, due)) = self.next_timer() else { return self.pass_to_session_end(path).await };
+        let (timer, abandoned) = (self.next_timer(), self.next_abandoned_end());
+        let Some(due) = timer.map(|(_, due)| due).into_iter().chain(abandoned).min() else {
+            return self.pass_to_session_end(path).await;
+        };
         if !self.limits.jump {
             return self.pass_until(due, &[], path).await;
         }
         // A server's milliseconds do not begin with those of the lesson.
-        let in_server = self.actors[actor].waits_until().is_none();
+        let in_server = abandoned == Some(due)
+            || timer.is_some_and(|(actor, _)| self.actors[actor].waits_until().is_none());
         let end = if in_server { surely_after(due) } else { next_milli(due) };
         self.run_clock_to(end, path).await?;
         let now = self.clock.now();
@@ -295,7 +308,10 @@ impl Director {
             return Ok(());
         }
         let left = target.since(self.clock.now());
-        let real = left.div_f64(self.limits.fastest);
+        let real = match self.leaps(left) {
+            Some(leap) => LEAP_TAKES.mul_f64(left.div_duration_f64(leap)),
+            None => left.div_f64(self.limits.fastest),
+        };
         if real <= LONGEST_LINE {
             return Ok(());
         }

@@ -18,6 +18,7 @@ pub(crate) mod crashed;
 pub(crate) mod entries;
 pub(crate) mod holders;
 pub(crate) mod in_vain;
+pub(crate) mod repeated;
 pub(crate) mod rows;
 pub(crate) mod words;
 
@@ -75,6 +76,8 @@ pub enum Kind {
     KeptAlive,
     /// A second watch on a node that was then deleted.
     Herd,
+    /// The loss of the reply to a command that was carried out, before its sender sent it again.
+    ReplyLost,
 }
 
 /// What came between which two moves, as indices into the log, in order.
@@ -133,7 +136,9 @@ pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     } else {
         None
     };
-    special.or_else(|| acts::explain(&case, never.source(), breach))
+    special
+        .or_else(|| repeated::explain(&case, breach))
+        .or_else(|| acts::explain(&case, never.source(), breach))
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use crate::{
     clock::LessonTime,
     lesson::{Scenario, kata::CAUSES, testing},
     log::{
-        ActorId, Belief, Choice, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed, Reply,
-        ServerState, Znode, ZnodeTree,
+        ActorId, Belief, Choice, Direction, EventKind, Fault, KeyState, KeyValue, Keyspace, LinkId, Observed,
+        Reply, ServerState, Znode, ZnodeTree,
         testing::{LogBuilder, counted, holds, notified, waited},
     },
     verdict::{Breach, breaches},
@@ -933,4 +933,44 @@ fn who_joins_a_key_with_an_end_has_that_end() {
     let why = run.why().expect("it is told");
     assert_eq!(why.kind, Kind::LeaseEnded);
     assert!(why.text.en.contains("lock expired: A's HSET lock had put something into it"), "{}", why.text.en);
+}
+
+#[test]
+fn a_command_whose_reply_was_lost_was_carried_out_twice() {
+    use Fault::{Cut, Drop, Hold};
+    let link = || LinkId::new("A", "redis");
+    let told = |before: Fault, is_seen: bool, again: &str| {
+        let mut run = Run::new("\"(value('n') or 0)|int > 1\"");
+        let value = |value: &str| KeyState { value: KeyValue::String(value.to_owned()), expires_at: None };
+        let holds = |number: &str| {
+            let keys = [("n".to_owned(), value(number))].into_iter().collect();
+            let observed = Observed::Redis(Keyspace { keys, ..Keyspace::default() });
+            EventKind::State(ServerState { server: "redis".to_owned(), observed })
+        };
+        run.fault(before);
+        let first = run.log.sends(0, "move", "INCR n");
+        if is_seen {
+            run.log.add(holds("1"));
+        }
+        let lost = run.fault(Drop { link: link() });
+        run.log.answers(first, Reply::Lost("EOF".to_owned()));
+        run.fault(Fault::Release { link: link() });
+        let second = run.moves(0, again, 2);
+        run.log.add(holds("2"));
+        (run.places() == Some((Kind::ReplyLost, first, lost, second)), run.why())
+    };
+    let held = || Hold { link: link(), way: Direction::Replies };
+    let (is_told, why) = told(held(), true, "INCR n");
+    assert!(is_told, "{why:?}");
+    let text = why.expect("it is told").text;
+    assert_eq!(
+        text.en,
+        "The reply to A's INCR n was lost, although the server had carried it out: A could not know, sent it again, and it \
+         was carried out twice."
+    );
+    assert!(text.zh.contains("A 无从得知，又发了一次"), "{}", text.zh);
+    // The server was not seen to have changed; it never had the command; another command was sent.
+    assert!(!told(held(), false, "INCR n").0);
+    assert!(!told(Cut { link: link() }, true, "INCR n").0);
+    assert!(!told(held(), true, "SET n 2").0);
 }

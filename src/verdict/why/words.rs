@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Kind, case::Case};
 use crate::{
     log::{Command, EventKind},
-    text::Text,
+    text::{Text, both},
     world::effect::{Access, Effect},
 };
 
@@ -295,6 +295,16 @@ pub(crate) fn herd(
     Text::new(
         format!("{other}'s {watch_too} came between {one}'s {watch} and {end}: {so}."),
         format!("{one} 的 {watch} 和 {end_zh} 之间，{other} 也发了 {watch_too}：{so_zh}。"),
+    )
+}
+
+/// A command was carried out, its reply was lost, and it was sent again.
+pub(crate) fn repeated(case: &Case<'_>, first: usize) -> Text {
+    let (one, command) = (case.sender_name(first), case.command(first));
+    both!(
+        "The reply to {one}'s {command} was lost, although the server had carried it out: {one} could not know, sent it again, \
+         and it was carried out twice.",
+        "服务器执行了 {one} 的 {command}，回复却丢了：{one} 无从得知，又发了一次，于是执行了两次。"
     )
 }
 

@@ -131,8 +131,8 @@ impl Processes {
         let director = &self.racer.director;
         let lives =
             |actor| !self.tally.of(&self.scenario, actor).crashed && !director.actors[actor].is_over();
-        let ends = director.next_end().is_some()
-            || director.next_session_end().is_some() && director.actors.ids().any(lives);
+        let frees = director.next_session_end().or(director.next_abandoned_end());
+        let ends = director.next_end().is_some() || frees.is_some() && director.actors.ids().any(lives);
         Situation::new(&director.actors, &self.scenario, &self.tally, ends)
     }
 

@@ -195,9 +195,14 @@ impl Director {
         let now = self.clock.now();
         if waited >= ENDS_WITHIN {
             // The server has not ended these waits, so they are for something else, whose end is unknown.
-            for pending in self.pending.by_op.values_mut() {
-                pending.ends = pending.ends.filter(|ends| *ends > now);
+            let abandoned = self.pending.abandoned.iter_mut().map(|statement| &mut statement.ends);
+            let waiting = self.pending.by_op.values_mut().map(|pending| &mut pending.ends);
+            for ends in waiting.chain(abandoned) {
+                *ends = ends.filter(|ends| *ends > now);
             }
+        }
+        if self.any_abandoned_ends().await? {
+            return Ok(true);
         }
         let mut expected: BTreeMap<String, Vec<ActorId>> = BTreeMap::new();
         for (_, pending) in self.pending.inside() {
@@ -303,18 +308,19 @@ impl Director {
         &mut self,
         client: &str,
         server: Option<&str>,
-        waited: &[PendingOperation],
+        waited: &[(PendingOperation, Option<i64>)],
     ) -> Result<(), RunError> {
         let mut sessions: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         for ((actor, to), session) in &self.sessions {
-            let waits = |pending: &PendingOperation| pending.actor == *actor && pending.server == *to;
+            let waits =
+                |(pending, _): &(PendingOperation, _)| pending.actor == *actor && pending.server == *to;
             let lives_there = self.scenario.actor(*actor).actor.client == client;
             if lives_there && server.is_none_or(|server| server == to) && !waited.iter().any(waits) {
                 sessions.entry(to.clone()).or_default().push(*session);
             }
         }
         let servers: BTreeSet<&String> =
-            waited.iter().map(|pending| &pending.server).chain(sessions.keys()).collect();
+            waited.iter().map(|(pending, _)| &pending.server).chain(sessions.keys()).collect();
         let began = Instant::now();
         for server in servers {
             let own = sessions.get(server).map_or(&[][..], Vec::as_slice);
@@ -450,7 +456,13 @@ impl Director {
             let client = self.harness.client_of[pending.actor.0 as usize];
             self.harness.breaks(fault, client, &pending.server).then_some(*op)
         };
-        let broken = self.pending.by_op.iter().filter_map(broken).collect();
+        let broken: Vec<OpId> = self.pending.by_op.iter().filter_map(broken).collect();
+        for op in &broken {
+            // The client learns of the break at once, even if the server goes on waiting.
+            if let Some(pending) = self.pending.by_op.get_mut(op).filter(|pending| pending.waits_inside()) {
+                (pending.may_wait, pending.place) = (false, OperationPlace::InTransit);
+            }
+        }
         self.await_all(broken, path).await
     }
 
