@@ -10,6 +10,9 @@ use std::{
 
 use super::page::{AWAKE, REAL, STATUS_BYTES, STATUS_NUMBERS};
 
+/// The first number of an entry that nobody uses.
+const FREE: [u8; 8] = [0; 8];
+
 /// The published waits of one program's threads.
 #[derive(Debug)]
 pub(crate) struct StatusFile {
@@ -66,20 +69,19 @@ impl StatusFile {
     pub(crate) fn read(&self) -> io::Result<Vec<Published>> {
         let mut bytes = vec![0_u8; STATUS_BYTES];
         self.file.read_exact_at(&mut bytes, 0)?;
-        let numbers = bytes.as_chunks::<8>().0;
-        let mut entries = numbers
-            .chunks_exact(STATUS_NUMBERS)
-            .map(|entry| [0, 1, 2, 3].map(|n| i64::from_ne_bytes(entry[n])))
-            .enumerate();
-        if entries.next().is_some_and(|(_, [lost, ..])| lost > 0) {
+        let (lost, entries) = bytes.as_chunks::<8>().0.split_at(STATUS_NUMBERS);
+        if lost[0] != FREE {
             return Err(io::Error::other("too many threads wait"));
         }
-        let published = |(entry, [thread, until, ended, sleep]): (usize, [i64; 4])| {
-            let thread = u32::try_from(thread).ok().filter(|thread| *thread > 0)?;
+        // The file is read several times a millisecond, and nearly all its entries are free.
+        let taken = entries.chunks_exact(STATUS_NUMBERS).enumerate().filter(|(_, entry)| entry[0] != FREE);
+        let published = |(entry, numbers): (usize, &[[u8; 8]])| {
+            let [thread, until, ended, sleep] = [0, 1, 2, 3].map(|n| i64::from_ne_bytes(numbers[n]));
+            let thread = u32::try_from(thread).ok()?;
             let wait = if until == REAL { Wait::Real } else { Wait::Until(until) };
             Some(Published { thread, wait, sleeps: sleep != AWAKE, entry, ended })
         };
-        Ok(entries.filter_map(published).collect())
+        Ok(taken.filter_map(published).collect())
     }
 }
 
