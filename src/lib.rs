@@ -10,6 +10,7 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod config;
+pub(crate) mod exact_sleep;
 pub mod export;
 pub mod files;
 pub mod lab;

@@ -5,16 +5,18 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread,
     time::{Duration, Instant},
 };
 
 use futures::future::try_join_all;
 use serde::Serialize;
-use tokio::task::{JoinSet, spawn_blocking, yield_now};
+use tokio::task::{JoinSet, yield_now};
 
 use super::{Contender, Failed, Lock, Site};
-use crate::lab::{Meters, Usage};
+use crate::{
+    exact_sleep::sleep_exactly,
+    lab::{Meters, Usage},
+};
 
 /// How long clients that have been told to stop may still wait for their last turn.
 const LAST_TURNS: Duration = Duration::from_secs(10);
@@ -167,12 +169,12 @@ impl Contest {
             }
             self.count(number, asked, granted);
             if !self.over.load(Ordering::SeqCst) {
-                sleep_exactly(self.work.work).await?;
+                work_for(self.work.work).await?;
             }
             self.lock().released = Some(Instant::now());
             self.inside.fetch_sub(1, Ordering::SeqCst);
             contender.unlock().await?;
-            sleep_exactly(self.work.rest).await?;
+            work_for(self.work.rest).await?;
         }
         Ok(())
     }
@@ -251,13 +253,12 @@ fn fairness(turns: &[u32]) -> f64 {
     if squares > 0.0 { sum * sum / (turns.len() as f64 * squares) } else { 1.0 }
 }
 
-/// Sleeps for the duration of the work on a blocking thread: tokio's own timer counts in whole milliseconds.
-async fn sleep_exactly(time: Duration) -> Result<(), Failed> {
+async fn work_for(time: Duration) -> Result<(), Failed> {
     if time.is_zero() {
         yield_now().await;
         return Ok(());
     }
-    Ok(spawn_blocking(move || thread::sleep(time)).await?)
+    Ok(sleep_exactly(time).await?)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::{
 /// Every folder, from the bottom up, and what it may import: only folders above it in this table.
 const FOLDERS: &[(&str, &str)] = &[
     ("clock", ""),
+    ("exact_sleep", ""),
     ("files", ""),
     ("parallel", ""),
     ("printable", ""),
@@ -21,9 +22,9 @@ const FOLDERS: &[(&str, &str)] = &[
     ("verdict", "clock lesson log text world"),
     ("process", "clock text"),
     ("server", "clock files lesson log process text"),
-    ("client", "clock log process server text"),
+    ("client", "clock exact_sleep log process server text"),
     ("lab", "clock lesson log process server text"),
-    ("bench", "lab lesson log server text"),
+    ("bench", "exact_sleep lab lesson log server text"),
     ("recording", "clock files lesson log printable verdict"),
     ("program", "client clock lesson log text"),
     ("run/session", "client clock lab lesson log printable program random text verdict"),

@@ -6,7 +6,6 @@ use std::{
     io,
     sync::{Arc, atomic::Ordering},
     task::Poll,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -15,13 +14,14 @@ use rustix::process::geteuid;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{mpsc, watch},
-    task::{JoinHandle, JoinSet, spawn_blocking},
+    task::{JoinHandle, JoinSet},
 };
 
 use super::{Shared, errors::ErrorLog, serve, visitors::owner};
 use crate::{
     client::protocol::{Activity, Request, Response},
     clock::LessonClock,
+    exact_sleep::sleep_exactly,
     log::Reply,
     process::{
         Exit,
@@ -108,8 +108,7 @@ impl Settling {
     }
 }
 
-/// Wakes a task after a pause, which may be shorter than the runtime's timers can measure: these count milliseconds, and
-/// most programs rest within a fraction of one.
+/// Wakes a task after a pause. Most programs rest within a fraction of a millisecond.
 struct FineTimer(Option<JoinHandle<()>>);
 
 impl FineTimer {
@@ -118,7 +117,7 @@ impl FineTimer {
     }
 
     fn after(pause: Duration) -> Self {
-        Self(Some(spawn_blocking(move || thread::sleep(pause))))
+        Self(Some(sleep_exactly(pause)))
     }
 
     async fn elapsed(&mut self) {
