@@ -385,6 +385,8 @@ mod tests {
         let question = |order: &str, safe| ExamQuestion {
             scenario: scenario.clone(),
             order: vec![Text::new(order, order)],
+            answered: Vec::new(),
+            scripts: BTreeMap::default(),
             safe,
             why: None,
             log: Log::new(),

@@ -43,7 +43,7 @@ pub(crate) mod judge;
 mod key_changes;
 pub(crate) mod key_history;
 pub(crate) mod names;
-pub(crate) mod wakeups;
+mod wakeups;
 pub(crate) mod watch;
 pub mod why;
 
