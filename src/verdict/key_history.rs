@@ -82,7 +82,7 @@ impl KeyHistory {
                 }
             }
             EventKind::Notified { actor, about, what, .. } => {
-                self.wakeups.notified(index, *actor, about, what)
+                self.wakeups.notified(index, *actor, about, what);
             }
             EventKind::Stop { .. } => self.observations.values_mut().for_each(Observation::end_step),
             _ => {}

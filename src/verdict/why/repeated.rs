@@ -4,6 +4,7 @@ use super::{Kind, Why, case::Case, words};
 use crate::{
     log::{Command, Condition, Direction, EventKind, LinkId, Reply, ServerState, product::mariadb},
     verdict::Breach,
+    world::effect::was_done,
 };
 
 /// A command like the one that caused the breach was carried out, its reply was lost, and its sender sent it again.
@@ -15,7 +16,9 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         let mut earlier = (0..again).rev().filter(alike);
         let first = earlier.find(|n| case.sender(*n) == case.sender(again))?;
         let (replied, reply) = reply_to(case, again)?;
-        let is_done = replied <= breach.at && matches!(reply, Reply::Value(_));
+        // `SET … NX` that answers nil has done nothing.
+        let is_done =
+            replied <= breach.at && matches!(reply, Reply::Value(_)) && was_done(case.sent(again)?, reply);
         Some((first, carried_out_unheard(case, first, again).filter(|_| is_done)?, again))
     })?;
     let text = words::repeated(case, first);

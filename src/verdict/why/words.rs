@@ -374,6 +374,19 @@ pub(crate) fn taken_out(case: &Case<'_>, taken: usize, (set, granted): (&Effect,
     )
 }
 
+/// What a holder believed when another was granted the lock. With several servers its key on one of them may be lost
+/// before it has asked all of them: then it believes `later`.
+fn belief(holder: &str, later: bool) -> (String, String) {
+    if later {
+        (
+            format!("{holder} went on, and came to believe that it held the lock."),
+            format!("{holder} 继续往下走，以为自己拿到了锁。"),
+        )
+    } else {
+        (format!("{holder} still believed that it held the lock."), format!("{holder} 还以为自己持有锁。"))
+    }
+}
+
 /// What the holder had set was lost, and the next one was granted the lock. `believed`: the event in which the holder
 /// came to believe that it held the lock.
 pub(crate) fn granted(
@@ -388,15 +401,7 @@ pub(crate) fn granted(
     let server = &grant.server;
     let pair = format!("{holder}'s {got} and {next}'s {granted}");
     let pair_zh = format!("{holder} 的 {got} 和 {next} 的 {granted} 之间");
-    let (still, still_zh) = if believed > grant.sent {
-        // With several servers its key on one of them was lost before it had asked all of them.
-        (
-            format!("{holder} went on, and came to believe that it held the lock."),
-            format!("{holder} 继续往下走，以为自己拿到了锁。"),
-        )
-    } else {
-        (format!("{holder} still believed that it held the lock."), format!("{holder} 还以为自己持有锁。"))
-    };
+    let (still, still_zh) = belief(holder, believed > grant.sent);
     let (en, zh) = match (kind, case.kind(between)) {
         (Kind::Deleted, Some(EventKind::Sent { actor, .. })) => {
             let (who, deletion) = (case.name(*actor), case.command(between));

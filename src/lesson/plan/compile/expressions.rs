@@ -185,10 +185,10 @@ impl Draft<'_> {
     pub(super) fn check_flags(&mut self) {
         let mut asked = BTreeSet::new();
         for instruction in &self.program.instructions {
-            let condition = match instruction {
-                Instruction::JumpUnless { condition, .. } => condition,
-                Instruction::RepeatNext { condition: Some(condition), .. } => condition,
-                _ => continue,
+            let (Instruction::JumpUnless { condition, .. }
+            | Instruction::RepeatNext { condition: Some(condition), .. }) = instruction
+            else {
+                continue;
             };
             let parts = joined(condition.source());
             asked.extend(parts.into_iter().map(|part| part.trim().trim_start_matches("not ").to_owned()));

@@ -146,7 +146,7 @@ impl Draft<'_> {
         }
         for (n, arg) in args.iter().enumerate() {
             self.lint_plain(arg, &path.key("args").index(n));
-            if self.is_no_number(arg)
+            if Self::is_no_number(arg)
                 && let Some(command) = scripts::reads_number(source, n + 1)
             {
                 self.report(path.key("args").index(n).mistake(Finding { message: both!(
@@ -186,7 +186,7 @@ impl Draft<'_> {
     }
 
     /// Whether an argument is sent as a text that is no number, as far as it is known.
-    fn is_no_number(&self, arg: &str) -> bool {
+    fn is_no_number(arg: &str) -> bool {
         let Ok(template) = Template::parse(arg) else { return false };
         // A template with letters outside its `${…}` never renders to a number.
         let is_text = template.pattern().chars().any(|c| c.is_alphabetic() || c == ':');
