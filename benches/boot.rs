@@ -13,7 +13,7 @@ use lockstep::{
     lab::LabOptions,
     lesson::{Library, Param, Params, Scenario, library::from_text},
     log::{ActorId, Choice, EventKind, Log, Stop},
-    run::session::{self, Command, Session, Update},
+    run::session::{self, Session, SessionCommand, Update},
 };
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
@@ -74,7 +74,7 @@ fn branches(criterion: &mut Criterion) {
         let mut session = session::open(scenario.clone(), options(), 1);
         for n in 0..50 {
             let actor = ActorId(n % 2);
-            let choose = Command::Choose(Choice::Move { actor });
+            let choose = SessionCommand::Choose(Choice::Move { actor });
             session.commands.send(choose).expect("the run listens");
         }
         let (mut past, mut steps) = (Log::new(), 0);
@@ -158,7 +158,7 @@ fn jump(criterion: &mut Criterion) {
                     let mut session = session::open(scenario.clone(), options, 1);
                     loop {
                         let began = Instant::now();
-                        session.commands.send(Command::Step).expect("the run listens");
+                        session.commands.send(SessionCommand::Step).expect("the run listens");
                         let mut passed = false;
                         while let Some(update) = session.updates.recv().await {
                             match update {
