@@ -12,7 +12,7 @@ use super::{
         },
     },
     Act, AskPlan, AwaitPlan, PlannedMove, RightPlan, Scenario, StoryLine,
-    lints::required,
+    lints::{exceeds, required},
     program::{Instruction, PlannedOperation, PlannedVerb, Program},
 };
 use crate::{log::ActorId, text::both};
@@ -208,12 +208,7 @@ fn too_many_finished(part: &str, positions: &Positions<'_>) -> Option<Finding> {
         return None;
     }
     let most = named().filter(|(plan, places)| places.contains(&plan.program.instructions.len())).count();
-    let never = match operator {
-        "==" | ">=" => number > most,
-        ">" => number >= most,
-        _ => false,
-    };
-    never.then(|| {
+    exceeds(operator, number, most).then(|| {
         finding!(
             "`{left}` is {most} at most: the story leaves the others before their end",
             "`{left}` 最多是 {most}：剧情没有让其余的走到程序结尾",

@@ -939,7 +939,7 @@ fn who_joins_a_key_with_an_end_has_that_end() {
 fn a_command_whose_reply_was_lost_was_carried_out_twice() {
     use Fault::{Cut, Drop, Hold};
     let link = || LinkId::new("A", "redis");
-    let told = |before: Fault, is_seen: bool, again: &str| {
+    let explained = |before: Fault, is_seen: bool, again: &str| {
         let mut run = Run::new("\"(value('n') or 0)|int > 1\"");
         let value = |value: &str| KeyState { value: KeyValue::String(value.to_owned()), expires_at: None };
         let holds = |number: &str| {
@@ -960,9 +960,9 @@ fn a_command_whose_reply_was_lost_was_carried_out_twice() {
         (run.places() == Some((Kind::ReplyLost, first, lost, second)), run.why())
     };
     let held = || Hold { link: link(), way: Direction::Replies };
-    let (is_told, why) = told(held(), true, "INCR n");
-    assert!(is_told, "{why:?}");
-    let text = why.expect("it is told").text;
+    let (is_explained, why) = explained(held(), true, "INCR n");
+    assert!(is_explained, "{why:?}");
+    let text = why.expect("explained").text;
     assert_eq!(
         text.en,
         "The reply to A's INCR n was lost, although the server had carried it out: A could not know, sent it again, and it \
@@ -970,7 +970,7 @@ fn a_command_whose_reply_was_lost_was_carried_out_twice() {
     );
     assert!(text.zh.contains("A 无从得知，又发了一次"), "{}", text.zh);
     // The server was not seen to have changed; it never had the command; another command was sent.
-    assert!(!told(held(), false, "INCR n").0);
-    assert!(!told(Cut { link: link() }, true, "INCR n").0);
-    assert!(!told(held(), true, "SET n 2").0);
+    assert!(!explained(held(), false, "INCR n").0);
+    assert!(!explained(Cut { link: link() }, true, "INCR n").0);
+    assert!(!explained(held(), true, "SET n 2").0);
 }

@@ -24,6 +24,15 @@ pub(crate) enum Literal<'s> {
     Flag,
 }
 
+/// Whether a comparison with a number is never true of what is `most` at most.
+pub(crate) fn exceeds<N: PartialOrd + Copy>(operator: &str, number: N, most: N) -> bool {
+    match operator {
+        "==" | ">=" => number > most,
+        ">" => number >= most,
+        _ => false,
+    }
+}
+
 pub(crate) fn literal(word: &str) -> Option<Literal<'_>> {
     if let Ok(number) = word.replace("- ", "-").parse() {
         return Some(Literal::Number(number));

@@ -12,7 +12,7 @@ use super::{
         ActorPlan, Scenario,
         program::{Instruction, Program},
     },
-    comparison::{Literal, literal},
+    comparison::{Literal, exceeds, literal},
 };
 use crate::log::{Belief, Product};
 
@@ -125,12 +125,7 @@ fn number(plan: &ActorPlan, right: &str) -> Option<i64> {
 
 /// The finding about a count that is never reached.
 fn beyond((left, operator, right): (&str, &str, &str), number: i64, most: i64) -> Option<Finding> {
-    let never = match operator {
-        "==" | ">=" => number > most,
-        ">" => number >= most,
-        _ => false,
-    };
-    never.then(|| {
+    exceeds(operator, number, most).then(|| {
         finding!(
             "`{left}` is {most} at most, so `{left} {operator} {right}` is never so",
             "`{left}` 最多是 {most}，`{left} {operator} {right}` 不会成立",

@@ -29,7 +29,7 @@ use self::{
 };
 pub(crate) use self::{
     answer::{Answer, field_lint, of_named},
-    comparison::{Literal, lint, literal, unquoted},
+    comparison::{Literal, exceeds, lint, literal, unquoted},
     contradiction::required,
     in_programs::{arithmetic_lint, error_lint, errors_asked, name_lint, size_lint, unnumbered_lint},
     kinds::{Held, Kind, count_lint, held, held_lint, kind_lint},
