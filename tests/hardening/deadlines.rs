@@ -431,9 +431,10 @@ impl Running {
 }
 
 const COMMANDS: &[&[&str]] = &[
-    &["run", "zk-herd"],
-    &["run", "failover"],
-    &["run", "watchdog"],
+    // One variant each: of several, those that are left are carried out before the command ends.
+    &["run", "zk-herd", "--variant", "herd"],
+    &["run", "failover", "--variant", "replicated"],
+    &["run", "watchdog", "--variant", "watchdog"],
     &["race", "zk-herd", "-n", "100000"],
     &["race", "oversell", "-n", "100000"],
     // Bounded: killing a server of a lab that is no longer used has no effect.
