@@ -271,6 +271,15 @@ impl<'a> Case<'a> {
         self.kind(last).is_some_and(frozen).then_some(last)
     }
 
+    /// How far a client's clock had been set ahead before an event; behind if negative.
+    pub(crate) fn clock_ahead_ms(&self, client: &str, before: usize) -> i64 {
+        let set = |fault: &Fault| fault.client() == Some(client) && fault.ahead_ms().is_some();
+        match self.last_fault(0..before, set).and_then(|event| self.kind(event)) {
+            Some(EventKind::Fault(fault)) => fault.ahead_ms().unwrap_or_default(),
+            _ => 0,
+        }
+    }
+
     /// The last fault among these events that `wanted` accepts.
     pub(crate) fn last_fault(
         &self,

@@ -912,15 +912,17 @@ fn what_a_client_got_is_not_the_lease_that_it_set_afterwards() {
     assert!(told.contains("what it got by its SET lock, and B's PEXPIRE lock gives"), "{told}");
 }
 
+/// The hash `lock` has these fields, and ends after two seconds.
+fn hash(fields: &[&str]) -> EventKind {
+    let fields = fields.iter().map(|field| ((*field).to_owned(), "1".to_owned())).collect();
+    let key = KeyState { value: KeyValue::Hash(fields), expires_at: Some(LessonTime::from_millis(2000)) };
+    let keys = [("lock".to_owned(), key)].into_iter().collect();
+    let observed = Observed::Redis(Keyspace { keys, ..Keyspace::default() });
+    EventKind::State(ServerState { server: "redis".to_owned(), observed })
+}
+
 #[test]
 fn who_joins_a_key_with_an_end_has_that_end() {
-    let hash = |fields: &[&str]| {
-        let fields = fields.iter().map(|field| ((*field).to_owned(), "1".to_owned())).collect();
-        let key = KeyState { value: KeyValue::Hash(fields), expires_at: Some(LessonTime::from_millis(2000)) };
-        let keys = [("lock".to_owned(), key)].into_iter().collect();
-        let observed = Observed::Redis(Keyspace { keys, ..Keyspace::default() });
-        EventKind::State(ServerState { server: "redis".to_owned(), observed })
-    };
     let mut run = Run::new(OVERLAP);
     run.moves(2, "HSET lock C 1", 1);
     run.moves(2, "PEXPIRE lock 2000", 1);
@@ -973,4 +975,29 @@ fn a_command_whose_reply_was_lost_was_carried_out_twice() {
     assert!(!explained(held(), false, "INCR n").0);
     assert!(!explained(Cut { link: link() }, true, "INCR n").0);
     assert!(!explained(held(), true, "SET n 2").0);
+}
+
+#[test]
+fn who_takes_an_entry_for_overdue_by_a_wrong_clock_is_named_with_its_clock() {
+    let explained = |clocks: &[(&str, i64)]| {
+        let mut run = Run::new(OVERLAP);
+        run.takes(0, "HSET lock A 1");
+        run.log.add(hash(&["A"]));
+        for (client, ahead_ms) in clocks {
+            run.fault(Fault::SkewClient { client: (*client).to_owned(), ahead_ms: *ahead_ms });
+        }
+        run.moves(1, "HDEL lock A", 1);
+        run.log.add(hash(&[]));
+        run.takes(1, "HSET lock B 1");
+        run.log.add(hash(&["B"]));
+        run.why().expect("it is explained").text
+    };
+    let ahead = explained(&[("B", 30_000)]);
+    assert!(ahead.en.contains("By B's own clock, which had been set ahead, it was later."), "{}", ahead.en);
+    assert!(ahead.zh.contains("B 自己的时钟此前被拨快了"), "{}", ahead.zh);
+    assert!(explained(&[("B", -5_000)]).en.contains("which had been set back"));
+    // Another's clock, and one that was put right, have nothing to do with it.
+    for clocks in [&[][..], &[("A", 30_000)], &[("B", 30_000), ("B", 0)]] {
+        assert!(!explained(clocks).en.contains("clock"), "{clocks:?}");
+    }
 }

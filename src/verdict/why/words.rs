@@ -341,17 +341,35 @@ pub(crate) fn not_refused(case: &Case<'_>, holders: &[&Effect], granted: &Effect
     )
 }
 
+/// That the clock of its sender's process was wrong when a command was sent. What a client takes for overdue it may
+/// decide by its own clock.
+fn wrong_clock(case: &Case<'_>, sent: usize) -> (String, String) {
+    let client = case.sender(sent).map_or("?", |actor| case.client(actor));
+    match case.clock_ahead_ms(client, sent) {
+        0 => (String::new(), String::new()),
+        ahead if ahead > 0 => (
+            format!(" By {client}'s own clock, which had been set ahead, it was later."),
+            format!("{client} 自己的时钟此前被拨快了，在它看来时间更晚。"),
+        ),
+        _ => (
+            format!(" By {client}'s own clock, which had been set back, it was earlier."),
+            format!("{client} 自己的时钟此前被拨慢了，在它看来时间更早。"),
+        ),
+    }
+}
+
 /// The next holder removed the first one's entry from a collection, and added its own.
 pub(crate) fn taken_over(case: &Case<'_>, set: &Effect, granted: &Effect) -> Text {
     let (holder, next) = (case.name(set.actor), case.name(granted.actor));
+    let (clock, clock_zh) = wrong_clock(case, granted.sent);
     let (put, got, key) = (case.command(set.sent), case.command(granted.sent), &granted.key);
     Text::new(
         format!(
-            "{next}'s {got} took out of {key} what {holder}'s {put} had put there, and was granted the lock. {holder} still \
+            "{next}'s {got} took out of {key} what {holder}'s {put} had put there, and was granted the lock.{clock} {holder} still \
              believed that it held the lock."
         ),
         format!(
-            "{next} 的 {got} 把 {holder} 的 {put} 写进 {key} 的清掉了，自己拿到了锁。{holder} 还以为自己持有锁。"
+            "{next} 的 {got} 把 {holder} 的 {put} 写进 {key} 的清掉了，自己拿到了锁。{clock_zh}{holder} 还以为自己持有锁。"
         ),
     )
 }
@@ -361,14 +379,15 @@ pub(crate) fn taken_out(case: &Case<'_>, taken: usize, (set, granted): (&Effect,
     let (holder, next, who) = (case.name(set.actor), case.name(granted.actor), case.sender_name(taken));
     let (put, got, did) = (case.command(set.sent), case.command(granted.sent), case.command(taken));
     let (key, whose) = (&granted.key, if who == holder { "its own" } else { "the holder's" });
+    let (clock, clock_zh) = wrong_clock(case, taken);
     let whose_zh = if who == holder { "自己" } else { holder };
     Text::new(
         format!(
-            "{who}'s {did} came between {holder}'s {put} and {next}'s {got}: it took {whose} entry out of {key}. {holder} still \
+            "{who}'s {did} came between {holder}'s {put} and {next}'s {got}: it took {whose} entry out of {key}.{clock} {holder} still \
              believed that it held the lock."
         ),
         format!(
-            "{holder} 的 {put} 和 {next} 的 {got} 之间，{who} 的 {did} 把{whose_zh}在 {key} 里的那一项清掉了。{holder} 还以为自己\
+            "{holder} 的 {put} 和 {next} 的 {got} 之间，{who} 的 {did} 把{whose_zh}在 {key} 里的那一项清掉了。{clock_zh}{holder} 还以为自己\
              持有锁。"
         ),
     )
