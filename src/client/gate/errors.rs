@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Inner, LONGEST_LINE};
+use super::{Inner, output::LONGEST_LINE};
 use crate::{
     client::protocol::Response,
     process::Exit,
@@ -54,7 +54,7 @@ impl ErrorLog {
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         let first = lines.len().saturating_sub(MOST_LINES);
         if left_out || first > 0 {
-            inner.report_remark(EARLIER_LINES.text(&[]));
+            inner.output.report_remark(EARLIER_LINES.text(&[]));
         }
         for line in &lines[first..] {
             let line = shortened(line);

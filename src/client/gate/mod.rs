@@ -19,10 +19,8 @@ use std::{
     time::Duration,
 };
 
-use indexmap::IndexMap;
-use rustix::io::ioctl_fionread;
 use tokio::{
-    net::{TcpListener, TcpStream, unix::pipe},
+    net::{TcpListener, TcpStream},
     sync::{Notify, mpsc, watch},
     task::JoinSet,
 };
@@ -30,6 +28,7 @@ use tokio::{
 mod connection;
 mod dialect;
 mod errors;
+mod output;
 mod task;
 mod visitors;
 
@@ -37,12 +36,13 @@ use self::{
     connection::{Connection, GateParts},
     dialect::{Dialect, Scripts},
     errors::ErrorLog,
+    output::Output,
     task::GateTask,
 };
 use super::protocol::{Request, Response, Wire};
 use crate::{
     clock::LessonClock,
-    log::{ActorId, Belief, OpId, Product, Reply},
+    log::{ActorId, OpId, Product, Reply},
     process::{Exit, rest::Threads},
     server::{
         link::{InnerEnd, listener},
@@ -51,35 +51,10 @@ use crate::{
     text::{Text, Words},
 };
 
-/// The capacity of a pipe, in bytes.
-const PIPE: usize = 64 << 10;
-/// The longest line of a program's output, in bytes; the rest of a longer one is left out.
-const LONGEST_LINE: usize = 1 << 10;
-/// The most lines that are reported from one rest to the next; beyond that, beliefs are reported and other
-/// lines counted.
-const MOST_LINES: usize = 50;
-/// The most beliefs that are reported beyond those lines; beyond that, the newest about each lock.
-const MOST_BELIEFS: usize = 500;
-/// The most locks whose beliefs are reported beyond that.
-const MOST_LOCKS: usize = 200;
-
-const NEARLY_A_BELIEF: Words = Words::new(
-    "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `SHARES name`, `WAITS name` or `DROPS name`.",
-    "Lockstep：这一行没有算作声明。声明要写在行尾：`HOLDS 锁名`、`SHARES 锁名`、`WAITS 锁名` 或 `DROPS 锁名`。",
-);
 const CLOSED: Words = Words::new(
     "Lockstep closed a connection of this program: {}.",
     "Lockstep 关闭了这个程序的一个连接：{}。",
 );
-const MORE_BELIEFS: Words = Words::new(
-    "Lockstep: {} lines about locks were too many at once; of these the newest about each lock counts.",
-    "Lockstep：一次说到锁的行太多，后面的 {} 行里，每把锁只算最新的一行。",
-);
-const MORE_LOCKS: Words = Words::new(
-    "Lockstep: {} lines about still more locks were left out: what it believes of those is not known.",
-    "Lockstep：还有 {} 行说到更多的锁，被略去了：这些锁它持有与否无从得知。",
-);
-const MORE_LINES: Words = Words::new("({} more lines)", "（还有 {} 行）");
 
 /// What a gate needs to know of its program.
 #[derive(Debug)]
@@ -132,7 +107,7 @@ impl Gate {
     pub(crate) fn open(program: Program, responses: mpsc::UnboundedSender<Response>) -> io::Result<Self> {
         let (requests, asked) = mpsc::unbounded_channel();
         let frozen = watch::Sender::new(false);
-        let output = pipe::Receiver::from_owned_fd(program.output)?;
+        let output = Output::new(program.actor, program.output, responses.clone())?;
         let (mut servers, mut links, mut listeners, mut arriving) = (vec![], vec![], vec![], vec![]);
         for Endpoint { listener, link, server } in program.servers {
             servers.push(Server::new(server));
@@ -153,12 +128,8 @@ impl Gate {
             passes: program.passes.into(),
             scripts: Arc::new(Mutex::new(program.scripts)),
             session: None,
-            output: Arc::new(output),
-            line: Vec::new(),
-            lines: 0,
-            beliefs: MoreBeliefs::default(),
+            output,
             hinted: Hinted::default(),
-            said: true,
             frozen: false,
         };
         let shared = Arc::new(Shared {
@@ -252,16 +223,8 @@ struct Inner {
     passes: Arc<[String]>,
     scripts: Scripts,
     session: Option<i64>,
-    output: Arc<pipe::Receiver>,
-    /// The incomplete line that the program is printing.
-    line: Vec<u8>,
-    /// The number of lines since the last rest, reported or not.
-    lines: usize,
-    /// The beliefs beyond the lines that are reported.
-    beliefs: MoreBeliefs,
+    output: Output,
     hinted: Hinted,
-    /// Whether the program may still print something.
-    said: bool,
     /// Whether the program's process is frozen.
     frozen: bool,
 }
@@ -269,46 +232,12 @@ struct Inner {
 /// Which hints a program has been given; each is given once.
 #[derive(Default)]
 struct Hinted {
-    /// The hint on how a belief is printed.
-    beliefs: bool,
     /// The hint on how many connections a program may have.
     connections: bool,
     /// The hint that only database 0 is shown.
     databases: bool,
     /// The errors in reply to requests that needed no turn, and the users whose connections were refused.
     refusals: BTreeSet<String>,
-}
-
-/// The beliefs that a program has printed since the last rest beyond the lines that are reported.
-#[derive(Default)]
-struct MoreBeliefs {
-    /// The number of beliefs that were reported.
-    reported: usize,
-    /// The number of lines that came after those.
-    more: usize,
-    /// The last of these lines about each lock.
-    newest: IndexMap<String, String>,
-    /// The number of these lines that were about still other locks.
-    left_out: usize,
-}
-
-impl MoreBeliefs {
-    /// Returns the line if it is to be reported at once, or `None` if it is kept or left out.
-    fn add(&mut self, lock: &str, line: String) -> Option<String> {
-        if self.reported < MOST_BELIEFS {
-            self.reported += 1;
-            return Some(line);
-        }
-        self.more += 1;
-        // The lock moves to the place of its newest line.
-        self.newest.shift_remove(lock);
-        if self.newest.len() < MOST_LOCKS {
-            self.newest.insert(lock.to_owned(), line);
-        } else {
-            self.left_out += 1;
-        }
-        None
-    }
 }
 
 impl Inner {
@@ -337,7 +266,7 @@ impl Inner {
         if let Some(why) = unreadable {
             // To the program this is an error of its server, if its protocol has errors that it can read.
             connection.send_closing_error(&why.en);
-            self.remark(Text::from_fn(|lang| CLOSED.with(lang, &[why.get(lang)])));
+            self.output.remark(Text::from_fn(|lang| CLOSED.with(lang, &[why.get(lang)])));
         }
         self.close(id);
         false
@@ -393,114 +322,13 @@ impl Inner {
         false
     }
 
-    /// Whether output is read as it arrives. That of a program that prints without end is read only when the
-    /// program is examined.
-    fn is_output_read(&self) -> bool {
-        self.said && self.lines <= MOST_LINES
-    }
-
-    /// Reads what the program has printed, at most as much as a pipe holds, so that other work has its turn.
-    fn read_output(&mut self) {
-        self.read_output_with(pipe::Receiver::try_read);
-    }
-
-    /// The same for a program that has ended: its last output is there, whether or not the runtime has been
-    /// notified of it.
-    fn read_last_output(&mut self) {
-        self.read_output_with(|output, piece| Ok(rustix::io::read(output, piece)?));
-    }
-
-    fn read_output_with(&mut self, read: impl Fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>) {
-        let mut piece = [0; 4096];
-        for _ in 0..=PIPE / piece.len() {
-            match read(&self.output, &mut piece) {
-                Ok(0) => return self.said = false,
-                Ok(length) => {
-                    for byte in &piece[..length] {
-                        if *byte == b'\n' {
-                            self.end_line();
-                        } else if self.line.len() < LONGEST_LINE {
-                            self.line.push(*byte);
-                        }
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => return self.said = false,
-            }
-        }
-    }
-
-    fn end_line(&mut self) {
-        let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
-        match Belief::printed(&line) {
-            Some((_, lock)) if self.lines >= MOST_LINES => {
-                if let Some(line) = self.beliefs.add(lock, line.clone()) {
-                    self.report_line(line);
-                }
-            }
-            belief => {
-                let hint = belief.is_none() && !self.hinted.beliefs && is_nearly_a_belief(&line);
-                if self.has_room() {
-                    self.report_line(line);
-                }
-                if hint {
-                    self.hinted.beliefs = true;
-                    self.remark(NEARLY_A_BELIEF.text(&[]));
-                }
-            }
-        }
-    }
-
-    /// Reports what exceeded the limits since the last rest.
-    fn report_excess(&mut self) {
-        let MoreBeliefs { more, newest, left_out, .. } = std::mem::take(&mut self.beliefs);
-        for line in newest.into_values() {
-            self.report_line(line);
-        }
-        for (words, lines) in [(MORE_BELIEFS, more), (MORE_LOCKS, left_out)] {
-            if lines > 0 {
-                self.report_remark(words.text(&[&lines.to_string()]));
-            }
-        }
-        if self.lines > MOST_LINES {
-            self.report_remark(MORE_LINES.text(&[&(self.lines - MOST_LINES).to_string()]));
-        }
-        self.lines = 0;
-    }
-
-    /// Counts a line of a kind that a program can cause any number of times. Returns whether it is reported.
-    fn has_room(&mut self) -> bool {
-        self.lines += 1;
-        self.lines <= MOST_LINES
-    }
-
-    fn remark(&mut self, remark: Text) {
-        if self.has_room() {
-            self.report_remark(remark);
-        }
-    }
-
-    fn report_line(&self, line: String) {
-        self.report(Response::Said { actor: self.actor, line, stderr: false });
-    }
-
-    fn report_remark(&self, remark: Text) {
-        self.report(Response::Remarked { actor: self.actor, remark });
-    }
-
     fn is_busy(&self, frozen: bool) -> bool {
         let is_busy =
             |connection: &Connection| connection.is_busy(frozen, self.servers[connection.to].answers);
         self.servers.iter().any(|server| server.connecting > 0 && server.answers)
-            || (self.said && ioctl_fionread(&*self.output).is_ok_and(|bytes| bytes > 0))
+            || self.output.unread()
             || self.connections.values().any(is_busy)
     }
-}
-
-/// Whether a line contains a keyword of beliefs.
-fn is_nearly_a_belief(line: &str) -> bool {
-    line.split(|c: char| !c.is_ascii_alphabetic())
-        .any(|word| matches!(word, "HOLDS" | "SHARES" | "WAITS" | "DROPS"))
 }
 
 /// Pumps a connection whenever there is something to do, until it is over.

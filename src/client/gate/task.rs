@@ -149,10 +149,10 @@ impl GateTask {
         let mut connections = JoinSet::new();
         let mut next = 0;
         let mut settling: Option<Settling> = Some(Settling::default());
-        let output = Arc::clone(&self.shared.lock().output);
+        let output = self.shared.lock().output.pipe();
         let mut has_exited = false;
         loop {
-            let said = self.shared.lock().is_output_read();
+            let is_read = self.shared.lock().output.is_read();
             let stands = *self.frozen.borrow() && self.exits.borrow().is_none();
             let looks = settling.is_some() && !stands;
             tokio::select! {
@@ -175,9 +175,9 @@ impl GateTask {
                         self.carry_out(&request);
                     }
                 }
-                readable = output.readable(), if said => {
+                readable = output.readable(), if is_read => {
                     if readable.is_ok() {
-                        self.shared.lock().read_output();
+                        self.shared.lock().output.read();
                         settling.get_or_insert_default();
                     }
                 }
@@ -238,14 +238,14 @@ impl GateTask {
         if let Some(user) = stranger {
             let remark = STRANGER.text(&[&user.to_string()]);
             if inner.hinted.refusals.insert(remark.en.clone()) {
-                inner.remark(remark);
+                inner.output.remark(remark);
             }
             return;
         }
         let connecting: usize = inner.servers.iter().map(|server| server.connecting).sum();
         if inner.connections.len() + connecting >= MOST_CONNECTIONS {
             if !std::mem::replace(&mut inner.hinted.connections, true) {
-                inner.remark(MANY_CONNECTIONS.text(&[&MOST_CONNECTIONS.to_string()]));
+                inner.output.remark(MANY_CONNECTIONS.text(&[&MOST_CONNECTIONS.to_string()]));
             }
             return;
         }
@@ -302,22 +302,19 @@ impl GateTask {
         let (mut until, mut ended, mut busy) = (None, None, false);
         let mut arrived = None;
         let mut inner = shared.lock();
-        if !inner.is_output_read() {
-            inner.read_output();
+        if !inner.output.is_read() {
+            inner.output.read();
         }
         if let Some(exit) = exit {
             // A process that outlives the program may keep its output open, so what is there now is all.
-            inner.read_last_output();
-            if !inner.line.is_empty() {
-                inner.end_line();
-            }
+            inner.output.read_last();
             let ids: Vec<u64> = inner.connections.keys().copied().collect();
             for id in ids {
                 inner.close(id);
             }
             let is_told = matches!(&self.reported, Some(Response::Rests { ended: Some(_), .. }));
             if exit == Exit::Code(0) && !connected && !is_told {
-                inner.report_remark(NEVER_CONNECTED.text(&[]));
+                inner.output.report_remark(NEVER_CONNECTED.text(&[]));
             }
             ended = Some(if exit == Exit::Code(0) { Text::default() } else { self.errors.last_words(exit) });
         } else {
@@ -341,11 +338,11 @@ impl GateTask {
         for (op, reply) in refused {
             inner.report(Response::Done { op, reply });
         }
-        inner.report_excess();
+        inner.output.report_excess();
         self.errors.report(&inner, exit.is_some());
         let own_time = exit.is_none() && self.clock.page().is_some_and(|page| !self.threads.use_clock(&page));
         if own_time && !before.own_time {
-            inner.report_remark(NO_CLOCK.text(&[]));
+            inner.output.report_remark(NO_CLOCK.text(&[]));
         }
         let asks = inner.asks();
         let activity = Activity { busy, connected, own_time };

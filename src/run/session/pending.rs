@@ -2,6 +2,8 @@
 
 mod abandoned;
 mod awaiting;
+mod blocked;
+mod withheld;
 
 use std::{
     collections::{BTreeMap, HashMap},

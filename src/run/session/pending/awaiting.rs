@@ -1,4 +1,4 @@
-//! Waiting for operations that are on their way: for replies, for what holds them up, and for all to come as far as they
+//! Waiting for operations that are in transit: for replies, for what holds them up, and for all to come as far as they
 //! can.
 
 use std::{
@@ -6,13 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{OperationPlace, PendingOperation, PendingOperations, WithheldReply};
+use super::{OperationPlace, PendingOperation, WithheldReply};
 use crate::{
     client::protocol::Response,
-    clock::LessonTime,
     lab::{LinkState, Waiting},
     lesson::{Mistake, Path, plan::PlannedOperation},
-    log::{ActorId, EventKind, FILES, Fault, OpId, Reply},
+    log::{ActorId, Fault, OpId, Reply},
     run::session::{
         RunError, client::ClientState, director::Director, faults::LinkSettles, harness::Arrived,
         supervision::ANSWERS_WITHIN, time::LONGEST_LINE,
@@ -25,13 +24,13 @@ const FREE_PLAY_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long nothing arrives before a server is asked whether it blocks an operation, and how often it is
 /// asked. Real time.
-const LOOK_EVERY: Duration = Duration::from_millis(3);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(3);
 
 /// How long a server that has not answered may take, in real time, to show whether it answers others.
 const LOOKS_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long a server may take, in real time, to end a wait that has timed out.
-const ENDS_WITHIN: Duration = Duration::from_millis(500);
+pub(super) const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 impl Director {
     /// Waits until an operation has its reply, is known to wait for another actor, or cannot be answered
@@ -118,155 +117,6 @@ impl Director {
         self.await_reply(op, path).await
     }
 
-    /// Withholds the reply to an operation that was blocked inside its server. Returns the reply to any other
-    /// operation.
-    pub(crate) fn withhold_reply(&mut self, op: OpId, reply: Reply) -> Option<Reply> {
-        if !self.pending.by_op.get(&op).is_some_and(PendingOperation::waits_inside) {
-            return Some(reply);
-        }
-        self.pending.withheld.insert(op, WithheldReply { reply, then: Vec::new() });
-        None
-    }
-
-    /// Withholds what an external program reports after a withheld reply. Returns any other report, which is
-    /// to be handled now.
-    pub(crate) fn withhold_report(&mut self, arrived: Arrived) -> Option<Arrived> {
-        let Arrived::Response(
-            _,
-            Response::Said { actor, .. } | Response::Remarked { actor, .. } | Response::Rests { actor, .. },
-        ) = &arrived
-        else {
-            return Some(arrived);
-        };
-        let PendingOperations { withheld, by_op, .. } = &mut self.pending;
-        let mut kept = withheld.iter_mut();
-        match kept.find(|(op, _)| by_op.get(op).is_some_and(|pending| pending.actor == *actor)) {
-            Some((_, woken)) => woken.then.push(arrived),
-            None => return Some(arrived),
-        }
-        None
-    }
-
-    /// Hands out the withheld replies that `which` accepts, in the order in which the operations were sent.
-    pub(crate) fn hand_out_withheld(
-        &mut self,
-        which: fn(&Reply) -> bool,
-        path: &Path,
-    ) -> Result<(), RunError> {
-        let woken = std::mem::take(&mut self.pending.withheld);
-        let (now, later) = woken.into_iter().partition(|(_, woken)| which(&woken.reply));
-        self.pending.withheld = later;
-        let now: BTreeMap<OpId, WithheldReply> = now;
-        now.into_iter().try_for_each(|(op, woken)| self.hand_out(op, woken, path))
-    }
-
-    /// Hands out a reply, and then what the program reported after it.
-    fn hand_out(
-        &mut self,
-        op: OpId,
-        WithheldReply { reply, then }: WithheldReply,
-        path: &Path,
-    ) -> Result<(), RunError> {
-        self.done(op, &reply, path)?;
-        then.into_iter().try_for_each(|arrived| self.handle(arrived, path))
-    }
-
-    /// Waits for the replies to operations that are no longer blocked inside their servers, and hands them
-    /// out.
-    pub(crate) async fn settle_waits(&mut self, path: &Path) -> Result<(), RunError> {
-        self.gather_replies(path).await?;
-        self.hand_out_withheld(|_| true, path)
-    }
-
-    async fn gather_replies(&mut self, path: &Path) -> Result<(), RunError> {
-        let began = Instant::now();
-        while self.any_reply_is_due(began.elapsed()).await? {
-            match tokio::time::timeout(LOOK_EVERY, self.harness.next()).await {
-                Ok(arrived) => self.handle(arrived?, path)?,
-                Err(_) if began.elapsed() < ANSWERS_WITHIN || self.harness.is_stopped() => {}
-                Err(_) => return Err(RunError::ClientSilent { seconds: ANSWERS_WITHIN.as_secs() }),
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the reply to an operation that was blocked inside a server is on its way.
-    async fn any_reply_is_due(&mut self, waited: Duration) -> Result<bool, RunError> {
-        let now = self.clock.now();
-        if waited >= ENDS_WITHIN {
-            // The server has not ended these waits, so they are for something else, whose end is unknown.
-            let abandoned = self.pending.abandoned.iter_mut().map(|statement| &mut statement.ends);
-            let waiting = self.pending.by_op.values_mut().map(|pending| &mut pending.ends);
-            for ends in waiting.chain(abandoned) {
-                *ends = ends.filter(|ends| *ends > now);
-            }
-        }
-        if self.any_abandoned_ends().await? {
-            return Ok(true);
-        }
-        let mut expected: BTreeMap<String, Vec<ActorId>> = BTreeMap::new();
-        for (_, pending) in self.pending.inside() {
-            if self.harness.reachable(pending.actor, &pending.server) {
-                if pending.ends.is_some_and(|ends| ends <= now) {
-                    return Ok(true);
-                }
-                match &pending.awaits_deletion {
-                    Some(key) if self.harness.lab.holds(&pending.server, key).await? => {}
-                    Some(_) => return Ok(true),
-                    None => expected.entry(pending.server.clone()).or_default().push(pending.actor),
-                }
-            }
-        }
-        for (server, actors) in expected {
-            let woken = match self.harness.lab.waiting(&server).await? {
-                Waiting::Number(number) => number < actors.len(),
-                Waiting::Sessions(sessions) => {
-                    !actors.iter().all(|actor| self.has_session_in(*actor, &server, &sessions))
-                }
-            };
-            if woken {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn has_session_in(&self, actor: ActorId, server: &str, sessions: &[i64]) -> bool {
-        let own = self.sessions.get(&(actor, server.to_owned()));
-        own.is_some_and(|own| sessions.contains(own))
-    }
-
-    /// Whether an operation is blocked inside its server. Records this the first time that it is.
-    async fn waits_inside(&mut self, op: OpId) -> Result<bool, RunError> {
-        let Some(PendingOperation { actor, operation, server, place, awaits_deletion, .. }) =
-            self.pending.by_op.get(&op).cloned()
-        else {
-            return Ok(false);
-        };
-        if (server != FILES && self.harness.lab.process(&server).is_err())
-            || !self.harness.answers(&server)?
-        {
-            return Ok(false);
-        }
-        let known =
-            self.pending.inside().filter(|(other, pending)| *other != op && pending.server == server).count();
-        let waits = match awaits_deletion {
-            Some(key) => self.harness.lab.holds(&server, &key).await?,
-            None => match self.harness.lab.waiting(&server).await? {
-                Waiting::Number(number) => number > known,
-                Waiting::Sessions(sessions) => self.has_session_in(actor, &server, &sessions),
-            },
-        };
-        if waits
-            && place != OperationPlace::InServer
-            && let Some(pending) = self.pending.by_op.get_mut(&op)
-        {
-            pending.place = OperationPlace::InServer;
-            self.recorder.record(EventKind::Blocked { op, actor, label: operation.label.clone() });
-        }
-        Ok(waits)
-    }
-
     /// Handles a client's report. Returns the number of replies in it: 0 or 1.
     pub(crate) fn handle_arrived(&mut self, arrived: Arrived, path: &Path) -> Result<usize, RunError> {
         let is_reply = matches!(arrived, Arrived::Response(_, Response::Done { .. }));
@@ -278,27 +128,6 @@ impl Director {
         self.handle(arrived, path)?;
         self.hand_out_withheld(|_| true, path)?;
         Ok(usize::from(is_reply))
-    }
-
-    /// Whether every operation without a reply is blocked inside a server or waits for another actor of its
-    /// process.
-    pub(crate) async fn all_are_blocked(&mut self) -> Result<bool, RunError> {
-        let ops: Vec<OpId> = self.pending.by_op.keys().copied().collect();
-        for op in ops {
-            if !self.pending.is_blocked(op) && !self.waits_inside(op).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// The first end of a wait inside a server that ends by itself, and its actor.
-    pub(crate) fn next_end(&self) -> Option<(ActorId, LessonTime)> {
-        let ends = self.pending.inside().filter_map(|(_, pending)| {
-            let reachable = self.harness.reachable(pending.actor, &pending.server);
-            Some((pending.actor, pending.ends.filter(|_| reachable)?))
-        });
-        ends.min_by_key(|(actor, ends)| (*ends, *actor))
     }
 
     /// Waits until all servers of a client, or just `server`, have noticed that its connections are closed.
