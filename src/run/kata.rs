@@ -63,7 +63,7 @@ pub struct Failure {
     /// The explanation, such as which move came between which two.
     pub why: Option<Text>,
     /// The kind of cause, if a move came between two others.
-    pub cause: Option<why::Kind>,
+    pub cause: Option<why::Cause>,
 }
 
 impl Failure {

@@ -10,7 +10,7 @@ use lockstep::{
     run::race::racer::Racer,
     verdict::{
         Breach, breaches,
-        why::{Kind, Why, explain},
+        why::{Cause, Why, explain},
     },
 };
 
@@ -87,7 +87,7 @@ fn check(scenario: &Scenario, log: &Log, breach: &Breach, why: &Why) {
     assert!(why.first < why.between && why.between <= why.second, "{name}");
     assert!(why.between <= breach.at && why.second < log.len(), "{name}");
     // Only the release of a client whose lock was interfered with may still be to come.
-    assert!(why.second <= breach.at || why.kind == Kind::Interfered, "{name}");
+    assert!(why.second <= breach.at || why.kind == Cause::Interfered, "{name}");
     let sender = |n: usize| match &log.events()[n].kind {
         EventKind::Sent { actor, .. } | EventKind::Replied { actor, .. } => Some(*actor),
         _ => None,
@@ -96,13 +96,13 @@ fn check(scenario: &Scenario, log: &Log, breach: &Breach, why: &Why) {
     assert!(matches!(log.events()[why.first].kind, EventKind::Sent { .. }), "{name}");
     match &log.events()[why.between].kind {
         // A holder that releases its own lock too early is itself the cause.
-        EventKind::Sent { .. } | EventKind::Replied { .. } if why.kind == Kind::LetGo => {}
+        EventKind::Sent { .. } | EventKind::Replied { .. } if why.kind == Cause::LetGo => {}
         EventKind::Sent { .. } | EventKind::Replied { .. } => {
             assert_ne!(sender(why.between), first, "{name}");
         }
         EventKind::Fault(_) => {}
         other => assert!(
-            matches!(why.kind, Kind::LeaseEnded | Kind::SessionEnded | Kind::Failover),
+            matches!(why.kind, Cause::LeaseEnded | Cause::SessionEnded | Cause::Failover),
             "{name}: {other:?}"
         ),
     }
@@ -165,7 +165,7 @@ async fn orders_of_looking_and_buying_on_a_real_server_are_explained() {
         told.push(broken.first().map(|breach| {
             let why = explain(&scenario, &log, breach).expect("explained");
             check(&scenario, &log, breach, &why);
-            assert_eq!(why.kind, Kind::CheckThenAct);
+            assert_eq!(why.kind, Cause::CheckThenAct);
             why.text.en
         }));
     }
@@ -195,7 +195,7 @@ async fn a_lease_that_ends_while_an_order_is_tried_is_what_came_between() {
     let breach = breaches(&scenario, &log).expect("it can be told").remove(0);
     let why = explain(&scenario, &log, &breach).expect("explained");
     check(&scenario, &log, &breach, &why);
-    assert_eq!(why.kind, Kind::LeaseEnded);
+    assert_eq!(why.kind, Cause::LeaseEnded);
     assert_eq!(
         why.text.en,
         "Between A's SET lock and B's SET lock, A's lease ended. A still believed that it held the lock."
@@ -221,7 +221,7 @@ async fn races_are_explained_by_what_was_answered() {
 }
 
 /// The explanation of a lesson's story on a real server.
-fn told(text: &str) -> (Kind, String) {
+fn told(text: &str) -> (Cause, String) {
     let place = Place::new();
     place.write("tried.yaml", text);
     let answer = place.run(&["run", "./tried.yaml", "--record", "run.jsonl"]);
@@ -256,7 +256,7 @@ fn faults_of_real_servers_are_what_came_between() {
     assert_eq!(
         told(&late),
         (
-            Kind::LateReply,
+            Cause::LateReply,
             "B's SET lock came between A's SET lock and the reply to it: A believed a stale reply."
                 .to_owned()
         )
@@ -271,7 +271,7 @@ fn faults_of_real_servers_are_what_came_between() {
     assert_eq!(
         told(&ahead),
         (
-            Kind::ClockSet,
+            Cause::ClockSet,
             "Between A's SET lock and B's SET lock, the clock of redis was set ahead, and ended A's lease before its \
              time. A still believed that it held the lock."
                 .to_owned()
@@ -289,7 +289,7 @@ fn faults_of_real_servers_are_what_came_between() {
     assert_eq!(
         told(&back),
         (
-            Kind::Restarted,
+            Cause::Restarted,
             "Between A's SET lock and B's SET lock, redis1 was restarted, and came back without A's key. A still \
              believed that it held the lock."
                 .to_owned()
@@ -315,7 +315,7 @@ fn a_deletion_that_arrives_late_deletes_what_is_anothers() {
     assert_eq!(
         told(&text),
         (
-            Kind::NotItsOwn,
+            Cause::NotItsOwn,
             "B's SET lock came between A's SET lock and A's DEL lock: the key that A deleted was B's."
                 .to_owned()
         )
@@ -353,7 +353,7 @@ fn a_session_that_expires_is_what_came_between() {
     assert_eq!(
         told(&text),
         (
-            Kind::SessionEnded,
+            Cause::SessionEnded,
             "Between A's create /lock and B's create /lock, A's session ended, and the server deleted its node. A still \
              believed that it held the lock."
                 .to_owned()

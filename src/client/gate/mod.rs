@@ -58,7 +58,7 @@ const CLOSED: Words = Words::new(
 
 /// What a gate needs to know of its program.
 #[derive(Debug)]
-pub(crate) struct Program {
+pub(crate) struct AttachedProgram {
     pub actor: ActorId,
     pub threads: Threads,
     /// The program's standard output.
@@ -104,7 +104,10 @@ pub(crate) async fn listen() -> io::Result<TcpListener> {
 }
 
 impl Gate {
-    pub(crate) fn open(program: Program, responses: mpsc::UnboundedSender<Response>) -> io::Result<Self> {
+    pub(crate) fn open(
+        program: AttachedProgram,
+        responses: mpsc::UnboundedSender<Response>,
+    ) -> io::Result<Self> {
         let (requests, asked) = mpsc::unbounded_channel();
         let frozen = watch::Sender::new(false);
         let output = Output::new(program.actor, program.output, responses.clone())?;

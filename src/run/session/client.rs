@@ -11,7 +11,7 @@ use tokio::{
 use super::{RunError, harness::Arrived};
 use crate::{
     client::{
-        gate::{self, Endpoint, Gate, Program},
+        gate::{self, AttachedProgram, Endpoint, Gate},
         protocol::Request,
     },
     clock::{LessonClock, Slot},
@@ -83,7 +83,7 @@ impl Attached {
         let StartedProgram { process, output, threads, slot } =
             lab.spawn_program(name, exec, product, &addresses)?;
         let (responses, mut receiver) = mpsc::unbounded_channel();
-        let program = Program {
+        let program = AttachedProgram {
             actor,
             threads,
             output,

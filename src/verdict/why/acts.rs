@@ -1,7 +1,7 @@
 //! Breaches by one command, and the earlier command that its sender did not know of.
 
 use super::{
-    Kind, Why,
+    Cause, Why,
     case::{Case, writes},
     words,
 };
@@ -101,9 +101,9 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
         Some((effect, in_order(first, effect, act).filter(|_| certain)?))
     })?;
     let kind = match (first.access, act.access) {
-        (Access::Read, _) => Kind::CheckThenAct,
-        (_, Access::Deleted | Access::Expiry) => Kind::NotItsOwn,
-        _ => Kind::Interleaved,
+        (Access::Read, _) => Cause::CheckThenAct,
+        (_, Access::Deleted | Access::Expiry) => Cause::NotItsOwn,
+        _ => Cause::Interleaved,
     };
     let text = words::unknown_to(case, kind, (first, between, act));
     Some(Why::new(kind, [first.sent, place, second], text))
@@ -127,8 +127,8 @@ fn looked_elsewhere(case: &Case<'_>, first: &Effect, act: &Effect) -> Option<Why
         Some((look, others.find(|effect| case.before(look, effect) && case.before(effect, act))?))
     })?;
     let (place, second) = in_order(look, between, act)?;
-    let text = words::unknown_to(case, Kind::CheckThenAct, (look, between, act));
-    Some(Why::new(Kind::CheckThenAct, [look.sent, place, second], text))
+    let text = words::unknown_to(case, Cause::CheckThenAct, (look, between, act));
+    Some(Why::new(Cause::CheckThenAct, [look.sent, place, second], text))
 }
 
 /// The events that stand for the second and the third of three commands carried out one after another: of commands in
@@ -157,7 +157,7 @@ fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
         if mine.sent < theirs.sent { (mine, theirs, act) } else { (theirs, mine, other) };
     let (place, second) = in_order(first, between, wrote)?;
     let text = words::both_looked(case, (first, between), wrote);
-    Some(Why::new(Kind::BothLooked, [first.sent, place, second], text))
+    Some(Why::new(Cause::BothLooked, [first.sent, place, second], text))
 }
 
 /// The last access of an actor to a key before it wrote there, if that was a read.
@@ -183,5 +183,5 @@ fn interfered(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
             && case.before(act, effect)
     });
     let end = releases.next().map_or(breach.at, |effect| effect.sent).max(act.sent);
-    Some(Why::new(Kind::Interfered, [setting.sent, act.sent, end], words::interfered(case, setting, act)))
+    Some(Why::new(Cause::Interfered, [setting.sent, act.sent, end], words::interfered(case, setting, act)))
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use super::{Kind, Why, rows, words};
+use super::{Cause, Why, rows, words};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
@@ -152,7 +152,7 @@ impl<'a> Case<'a> {
                 && effect.replied < replied
         })?;
         let text = words::went_on_after_refused_exec(self, watch, between, exec);
-        Some(Why::new(Kind::CheckThenAct, [watch, between.sent, replied], text))
+        Some(Why::new(Cause::CheckThenAct, [watch, between.sent, replied], text))
     }
 
     /// Whether it was by this command, which is no deletion by its name, that its sender came to believe that it holds a

@@ -1,6 +1,6 @@
 //! Locks of dead owners, and releases that woke a herd.
 
-use super::{Kind, Why, case::Case, words};
+use super::{Cause, Why, case::Case, words};
 use crate::{
     lesson::{
         expr::Template,
@@ -38,14 +38,14 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     });
     if let Some(renewal) = renewal {
         let text = words::kept_alive(case, first, renewal);
-        return Some(Why::new(Kind::KeptAlive, [first, renewal.sent, crash], text));
+        return Some(Why::new(Cause::KeptAlive, [first, renewal.sent, crash], text));
     }
     if first > crash {
         return None;
     }
     let actor = case.sender(first)?;
     let text = words::crashed(case, first, next_command(case, actor, crash, &key).as_deref());
-    Some(Why::new(Kind::Crashed, [first, crash, breach.at.max(crash)], text))
+    Some(Why::new(Cause::Crashed, [first, crash, breach.at.max(crash)], text))
 }
 
 /// The first word, or the script's name, of the next command about a key that an actor would have sent, except reads.
@@ -111,5 +111,5 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let change = done.find(|effect| effect.sent > between && effect.sent < last);
     let change = change.map(|effect| effect.sent);
     let text = words::herd(case, (first, between), change, (path, below));
-    Some(Why::new(Kind::Herd, [first, between, change.unwrap_or(last)], text))
+    Some(Why::new(Cause::Herd, [first, between, change.unwrap_or(last)], text))
 }

@@ -1,7 +1,7 @@
 //! Why two actors held one lock: how the first holder lost its claim on the server before the second got the lock.
 
 use super::{
-    Kind, Why,
+    Cause, Why,
     case::{Case, keyspace, writes},
     entries, words,
 };
@@ -49,7 +49,7 @@ fn not_refused(pairs: &[Pair<'_, '_>]) -> Option<Why> {
     let ((first, granted), Pair { case, second, .. }) = (kept.first()?, pairs.first()?);
     let holders: Vec<&Effect> = kept.iter().map(|(set, _)| *set).collect();
     let text = words::not_refused(case, &holders, granted);
-    Some(Why::new(Kind::NotRefused, [first.sent, granted.sent, second.1], text))
+    Some(Why::new(Cause::NotRefused, [first.sent, granted.sent, second.1], text))
 }
 
 /// Two holders, each with the event in which it came to believe that it holds the lock.
@@ -95,15 +95,16 @@ impl Pair<'_, '_> {
                 // The second to believe had asked first, but its reply was delayed, or its server was frozen and
                 // replaced meanwhile.
                 let places = [granted.sent, set.sent, granted.replied];
-                let text = words::granted(self.case, Kind::LateReply, set.sent, (set, granted), self.first.1);
-                return Some(Why::new(Kind::LateReply, places, text));
+                let text =
+                    words::granted(self.case, Cause::LateReply, set.sent, (set, granted), self.first.1);
+                return Some(Why::new(Cause::LateReply, places, text));
             }
             if !self.case.before(set, granted) {
                 continue;
             }
             let loss = Loss { case: self.case, set, granted, believed: self.first.1 };
             if let Some((kind, between)) = loss.reason() {
-                if kind == Kind::LetGo
+                if kind == Cause::LetGo
                     && let Some(why) = loss.misled(between)
                 {
                     return Some(why);
@@ -152,13 +153,13 @@ impl Pair<'_, '_> {
     fn taken_out_of(&self, (set, granted): (&Effect, &Effect)) -> Option<Why> {
         let taken = entries::taken_out(self.case, set, granted.replied)?;
         let actor = self.case.sender(taken)?;
-        let kind = if self.case.same_client(actor, set.actor) { Kind::LetGo } else { Kind::Deleted };
+        let kind = if self.case.same_client(actor, set.actor) { Cause::LetGo } else { Cause::Deleted };
         if taken == granted.sent {
             let text = words::taken_over(self.case, set, granted);
             return Some(Why::new(kind, [set.sent, taken, self.second.1], text));
         }
         // Before the first holder believed in its lock, a removal of its own entry is no loss.
-        let late = kind == Kind::Deleted || taken > self.first.1;
+        let late = kind == Cause::Deleted || taken > self.first.1;
         late.then(|| {
             let text = words::taken_out(self.case, taken, (set, granted));
             Why::new(kind, [set.sent, taken, granted.sent], text)
@@ -201,8 +202,8 @@ impl Pair<'_, '_> {
                     && self.case.before(look, effect)
                     && self.case.before(effect, act)
             })?;
-            let text = words::unknown_to(self.case, Kind::CheckThenAct, (look, between, act));
-            Some(Why::new(Kind::CheckThenAct, [look.sent, between.sent, act.sent], text))
+            let text = words::unknown_to(self.case, Cause::CheckThenAct, (look, between, act));
+            Some(Why::new(Cause::CheckThenAct, [look.sent, between.sent, act.sent], text))
         })
     }
 
@@ -286,7 +287,7 @@ impl Pair<'_, '_> {
         apart.then(|| {
             let text =
                 words::other_process(self.case, (first, between), matches!(locked, Command::Flock { .. }));
-            Why::new(Kind::OtherProcess, [first, between, self.second.1], text)
+            Why::new(Cause::OtherProcess, [first, between, self.second.1], text)
         })
     }
 }
@@ -302,19 +303,19 @@ struct Loss<'c, 'a> {
 
 impl Loss<'_, '_> {
     /// How the lock was lost, and the event of the loss.
-    fn reason(&self) -> Option<(Kind, usize)> {
-        let deleted = self.deletion(false).map(|deletion| (Kind::Deleted, deletion.sent));
+    fn reason(&self) -> Option<(Cause, usize)> {
+        let deleted = self.deletion(false).map(|deletion| (Cause::Deleted, deletion.sent));
         // A deletion before it believed was that of its place in a queue.
         let let_go = || {
             let deletion = self.deletion(true).filter(|deletion| deletion.sent > self.believed)?;
-            Some((Kind::LetGo, deletion.sent))
+            Some((Cause::LetGo, deletion.sent))
         };
         deleted
             .or_else(let_go)
-            .or_else(|| self.clock_set().map(|event| (Kind::ClockSet, event)))
+            .or_else(|| self.clock_set().map(|event| (Cause::ClockSet, event)))
             .or_else(|| self.time())
-            .or_else(|| self.elsewhere().map(|event| (Kind::Failover, event)))
-            .or_else(|| self.restart().map(|event| (Kind::Restarted, event)))
+            .or_else(|| self.elsewhere().map(|event| (Cause::Failover, event)))
+            .or_else(|| self.restart().map(|event| (Cause::Restarted, event)))
     }
 
     /// The holder gave its lock up after another client had deleted a key by which it decided that, such as the count of
@@ -334,7 +335,7 @@ impl Loss<'_, '_> {
         let mut own = case.touched(&asked.key).rev().filter(|effect| writes(effect) && is_own(effect));
         let mine = own.find(|effect| case.before(self.set, effect) && case.before(effect, foreign))?;
         let text = words::interfered(case, mine, foreign);
-        Some(Why::new(Kind::Interfered, [mine.sent, foreign.sent, let_go], text))
+        Some(Why::new(Cause::Interfered, [mine.sent, foreign.sent, let_go], text))
     }
 
     /// The last deletion of the lock, by its holder or by another client.
@@ -355,7 +356,7 @@ impl Loss<'_, '_> {
     }
 
     /// The end of its time: the lease of a key, or the session that owned it.
-    fn time(&self) -> Option<(Kind, usize)> {
+    fn time(&self) -> Option<(Cause, usize)> {
         let (seen, crashed) = self.seen();
         let granted = self.case.events[self.granted.sent].at;
         let end = match seen {
@@ -368,7 +369,7 @@ impl Loss<'_, '_> {
                 let ended = crashed.or_else(anew).filter(|_| ephemeral && !self.let_go())?;
                 return match self.case.sent(self.set.command_sent) {
                     Some(Command::Etcd(_)) => Some(self.lease_ended(ended)),
-                    _ => Some((Kind::SessionEnded, ended)),
+                    _ => Some((Cause::SessionEnded, ended)),
                 };
             }
             None => self.lease_by_words(self.renewals())?,
@@ -385,10 +386,10 @@ impl Loss<'_, '_> {
     }
 
     /// How a lease ended by an event: whether its holder was frozen meanwhile, or another client had cut it short.
-    fn lease_ended(&self, event: usize) -> (Kind, usize) {
+    fn lease_ended(&self, event: usize) -> (Cause, usize) {
         match self.case.frozen_at(self.case.client(self.set.actor), event) {
-            Some(frozen) if frozen > self.set.replied => (Kind::Frozen, frozen),
-            _ => (Kind::LeaseEnded, self.cut_short().unwrap_or(event)),
+            Some(frozen) if frozen > self.set.replied => (Cause::Frozen, frozen),
+            _ => (Cause::LeaseEnded, self.cut_short().unwrap_or(event)),
         }
     }
 

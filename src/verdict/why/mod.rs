@@ -36,7 +36,7 @@ pub use in_vain::in_vain;
 /// What came between two moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum Cause {
     /// Another actor's write, between a read and the write that relied on it.
     CheckThenAct,
     /// Another actor's read, between a read and the write that relied on it. Both then wrote, in an unknown order.
@@ -83,7 +83,7 @@ pub enum Kind {
 /// What came between which two moves, as indices into the log, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Why {
-    pub kind: Kind,
+    pub kind: Cause,
     /// The first of the two: the `Sent` event of a move.
     pub first: usize,
     /// What came between: a `Sent` event of another actor, a fault, or the event in which time was seen to have passed
@@ -97,7 +97,7 @@ pub struct Why {
 
 impl Why {
     /// The three indices are `first`, `between` and `second`.
-    fn new(kind: Kind, [first, between, second]: [usize; 3], text: Text) -> Self {
+    fn new(kind: Cause, [first, between, second]: [usize; 3], text: Text) -> Self {
         Self { kind, first, between, second, text }
     }
 }

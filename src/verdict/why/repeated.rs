@@ -1,6 +1,6 @@
 //! Commands that were carried out twice, because the reply to the first was lost.
 
-use super::{Kind, Why, case::Case, words};
+use super::{Cause, Why, case::Case, words};
 use crate::{
     log::{Command, Condition, Direction, EventKind, LinkId, Reply, ServerState, product::mariadb},
     verdict::Breach,
@@ -22,7 +22,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         Some((first, carried_out_unheard(case, first, again).filter(|_| is_done)?, again))
     })?;
     let text = words::repeated(case, first);
-    Some(Why::new(Kind::ReplyLost, [first, lost, again], text))
+    Some(Why::new(Cause::ReplyLost, [first, lost, again], text))
 }
 
 fn reply_to<'a>(case: &Case<'a>, sent: usize) -> Option<(usize, &'a Reply)> {

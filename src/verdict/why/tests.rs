@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Kind, Why, explain, in_vain};
+use super::{Cause, Why, explain, in_vain};
 use crate::{
     clock::LessonTime,
     lesson::{Scenario, kata::CAUSES, testing},
@@ -62,7 +62,7 @@ impl Run {
         explain(&self.scenario, &self.log, breaches.first().expect("it is broken"))
     }
 
-    fn places(&self) -> Option<(Kind, usize, usize, usize)> {
+    fn places(&self) -> Option<(Cause, usize, usize, usize)> {
         self.why().map(|why| (why.kind, why.first, why.between, why.second))
     }
 
@@ -96,7 +96,7 @@ fn a_lease_that_no_server_was_seen_to_end_ends_by_what_was_asked_for() {
     run.log.at(5000);
     let passed = run.log.add(waited(1));
     let second = run.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(run.places(), Some((Kind::LeaseEnded, first, passed, second)));
+    assert_eq!(run.places(), Some((Cause::LeaseEnded, first, passed, second)));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn who_cuts_a_lease_short_is_named() {
     let cut = long.moves(2, "PEXPIRE lock 1000", 1);
     long.log.at(1000);
     let second = long.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(long.places(), Some((Kind::LeaseEnded, first, cut, second)));
+    assert_eq!(long.places(), Some((Cause::LeaseEnded, first, cut, second)));
     let text = long.why().expect("explained").text;
     assert!(text.en.contains("C's PEXPIRE lock had A's key end before its time"), "{}", text.en);
     assert!(text.zh.contains("C 的 PEXPIRE lock 让 A 的键提前过期"), "{}", text.zh);
@@ -116,7 +116,7 @@ fn who_cuts_a_lease_short_is_named() {
     let cut = none.moves(2, "PEXPIRE lock 1000", 1);
     none.log.at(1000);
     let second = none.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(none.places(), Some((Kind::LeaseEnded, first, cut, second)));
+    assert_eq!(none.places(), Some((Cause::LeaseEnded, first, cut, second)));
     // Who makes it longer is not to blame.
     let mut longer = Run::new(OVERLAP);
     let first = longer.takes(0, "SET lock A-1 NX PX 500");
@@ -124,7 +124,7 @@ fn who_cuts_a_lease_short_is_named() {
     longer.log.at(1000);
     let passed = longer.log.add(waited(1));
     let second = longer.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(longer.places(), Some((Kind::LeaseEnded, first, passed, second)));
+    assert_eq!(longer.places(), Some((Cause::LeaseEnded, first, passed, second)));
     assert!(longer.why().expect("explained").text.en.contains("A's lease ended"));
 }
 
@@ -135,7 +135,7 @@ fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
     let look = run.moves(1, "EXISTS lock", 0);
     let between = run.takes(0, "PSETEX lock 3000 A-1");
     let act = run.takes(1, "PSETEX lock 3000 B-2");
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, look, between, act)));
     // The key that was read may be another than the one that was set; and the actor that believes first may have read
     // too early.
     let mut run = Run::new(OVERLAP);
@@ -143,7 +143,7 @@ fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
     let between = run.moves(1, "ZADD readers 1 B-2", 1);
     run.log.believes(1, Belief::Holding);
     let act = run.takes(0, "SET lock A-1 NX PX 3000");
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, look, between, act)));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_read_whose_reply_the_program_never_looks_at_is_not_relied_on() {
         run.log.add(counted(0));
         run.places().map(|(kind, ..)| kind)
     };
-    assert_eq!(why("acquire"), Some(Kind::CheckThenAct));
+    assert_eq!(why("acquire"), Some(Cause::CheckThenAct));
     assert_eq!(why("give"), None, "the program has an operation of this name and never asks for its reply");
 }
 
@@ -172,7 +172,7 @@ fn what_a_refused_transaction_had_queued_was_not_granted() {
     run.log.believes(0, Belief::Holding);
     let exec = run.moves(1, "EXEC", Value::Null);
     run.log.believes(1, Belief::Holding);
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, watch, between, exec + 1)));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn who_goes_in_after_a_refused_transaction_has_not_asked_its_reply() {
     let between = run.takes(0, "PSETEX lock 3000 A-1");
     let exec = run.moves(1, "EXEC", Value::Null);
     run.log.believes(1, Belief::Holding);
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, watch, between, exec + 1)));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn what_a_refused_transaction_would_have_written_is_missing_because_of_who_came_
     let exec = run.moves(1, "EXEC", Value::Null);
     run.moves(1, "DEL own", 1);
     run.log.add(counted(1));
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, watch, between, exec + 1)));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn whoever_wrote_to_one_key_by_a_look_at_another_has_not_seen_what_was_written_t
     run.moves(1, "SET file 10", "OK");
     let act = run.moves(0, "SET file 9", "OK");
     run.log.add(counted(0));
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, look, between, act)));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_lease_set_in_between_is_not_what_made_a_value_stale() {
     run.moves(1, "PEXPIRE h 3000", 1);
     let act = run.moves(0, "HINCRBY h A 1", 1);
     run.log.add(counted(0));
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, look, between, act)));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_holder_may_give_its_lock_up_itself_while_it_relies_on_it() {
     let first = run.takes(0, "SET lock A-1 NX PX 3000");
     let between = run.moves(0, "DEL lock", 1);
     let second = run.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(run.places(), Some((Kind::LetGo, first, between, second)));
+    assert_eq!(run.places(), Some((Cause::LetGo, first, between, second)));
     let text = run.why().expect("it is told").text;
     assert!(
         text.en.ends_with("it deleted its own key. A still believed that it held the lock."),
@@ -247,7 +247,7 @@ fn a_lock_may_be_an_entry_that_ends_with_its_key() {
     run.log.at(4000);
     let passed = run.log.add(waited(0));
     let second = run.takes(1, "ZADD lock 1 B-2");
-    assert_eq!(run.places(), Some((Kind::LeaseEnded, first, passed, second)));
+    assert_eq!(run.places(), Some((Cause::LeaseEnded, first, passed, second)));
 }
 
 #[test]
@@ -295,13 +295,13 @@ fn at_once(write: &str, answers: [(u32, Value); 2]) -> Run {
 #[test]
 fn of_two_that_were_on_their_way_at_once_only_a_counter_says_which_was_first() {
     let decr = at_once("DECR stock", [(0, 0.into()), (1, (-1).into())]);
-    assert_eq!(decr.places(), Some((Kind::CheckThenAct, 3, 5, 6)));
+    assert_eq!(decr.places(), Some((Cause::CheckThenAct, 3, 5, 6)));
     // Here A's command was sent first, answered first, and carried out last: its reply shows that.
     let overtaken = at_once("DECR stock", [(0, (-1).into()), (1, 0.into())]);
-    assert_eq!(overtaken.places(), Some((Kind::CheckThenAct, 1, 6, 7)));
+    assert_eq!(overtaken.places(), Some((Cause::CheckThenAct, 1, 6, 7)));
     let set = at_once("SET stock 0", [(0, "OK".into()), (1, "OK".into())]);
     let (kind, first, between, second) = set.places().expect("explained");
-    assert_eq!((kind, first, between, second), (Kind::BothLooked, 1, 3, 5));
+    assert_eq!((kind, first, between, second), (Cause::BothLooked, 1, 3, 5));
     assert_eq!(
         set.why().expect("explained").text.en,
         "A's GET stock and B's both came before either's SET stock: one of the two acted on a stale \
@@ -317,7 +317,7 @@ fn a_clock_that_was_set_ahead_ends_a_lease() {
     let set = run.fault(Fault::Skew { server: "redis".to_owned(), ahead_ms: 10_000 });
     run.holds(None);
     let second = run.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(run.places(), Some((Kind::ClockSet, first, set, second)));
+    assert_eq!(run.places(), Some((Cause::ClockSet, first, set, second)));
     let text = run.why().expect("explained").text;
     assert!(text.en.contains("the clock of redis was set ahead"), "{}", text.en);
     assert!(text.zh.contains("redis 的时钟被拨快"), "{}", text.zh);
@@ -332,7 +332,7 @@ fn a_pause_that_was_over_before_the_lease_is_not_to_blame() {
     let mut thawed = run.log.clone();
     run.log.at(3000);
     run.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(run.places().map(|(kind, _, between, _)| (kind, between)), Some((Kind::Frozen, frozen)));
+    assert_eq!(run.places().map(|(kind, _, between, _)| (kind, between)), Some((Cause::Frozen, frozen)));
 
     std::mem::swap(&mut run.log, &mut thawed);
     run.log.at(1000);
@@ -340,7 +340,7 @@ fn a_pause_that_was_over_before_the_lease_is_not_to_blame() {
     run.log.at(3000);
     let over = run.log.add(waited(1));
     run.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(run.places().map(|(kind, _, between, _)| (kind, between)), Some((Kind::LeaseEnded, over)));
+    assert_eq!(run.places().map(|(kind, _, between, _)| (kind, between)), Some((Cause::LeaseEnded, over)));
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn an_answer_that_was_long_on_its_way_is_believed_too_late() {
     let between = run.takes(1, "SET lock B-2 NX PX 3000");
     let answered = run.log.replies(asked, "OK");
     run.log.believes(0, Belief::Holding);
-    assert_eq!(run.places(), Some((Kind::LateReply, asked, between, answered)));
+    assert_eq!(run.places(), Some((Cause::LateReply, asked, between, answered)));
     let text = run.why().expect("explained").text;
     assert_eq!(
         text.en,
@@ -369,7 +369,7 @@ fn a_server_that_came_back_empty_has_lost_the_lock() {
     let back = run.fault(Fault::RestartServer { server: server() });
     run.holds(None);
     let second = run.takes(1, "SET lock B-2 NX PX 30000");
-    assert_eq!(run.places(), Some((Kind::Restarted, first, back, second)));
+    assert_eq!(run.places(), Some((Cause::Restarted, first, back, second)));
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn who_was_granted_it_first_may_come_to_believe_last() {
     let back = run.fault(Fault::RestartServer { server: server() });
     let second = run.takes(1, "SET lock B-2 NX PX 30000");
     run.log.believes(0, Belief::Holding);
-    assert_eq!(run.places(), Some((Kind::Restarted, first, back, second)));
+    assert_eq!(run.places(), Some((Cause::Restarted, first, back, second)));
     let text = run.why().expect("explained").text;
     assert!(text.en.ends_with("A went on, and came to believe that it held the lock."), "{}", text.en);
 }
@@ -403,7 +403,7 @@ fn a_session_that_ended_took_its_node_along() {
     run.log.add(tree(Some("/lock")));
     let crashed = run.log.add(tree(None));
     let second = run.takes(1, "create -e /lock B");
-    assert_eq!(run.places(), Some((Kind::SessionEnded, first, crashed, second)));
+    assert_eq!(run.places(), Some((Cause::SessionEnded, first, crashed, second)));
 }
 
 #[test]
@@ -416,7 +416,7 @@ fn the_holder_nearest_to_the_breach_is_named() {
     let first = run.takes(0, "SET lock A-2 NX PX 3000");
     let deleted = run.moves(2, "DEL lock", 1);
     let second = run.takes(1, "SET lock B-2 NX PX 3000");
-    assert_eq!(run.places(), Some((Kind::Deleted, first, deleted, second)));
+    assert_eq!(run.places(), Some((Cause::Deleted, first, deleted, second)));
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn whoever_counted_may_have_given_a_lock_back_last() {
         run.log.add(counted(actor));
         sold
     });
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, sold[0], sold[1])));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, look, sold[0], sold[1])));
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn a_script_that_was_refused_is_not_to_blame() {
         run.places().map(|(kind, ..)| kind)
     };
     assert_eq!(between(0), None);
-    assert_eq!(between(10), Some(Kind::NotItsOwn));
+    assert_eq!(between(10), Some(Cause::NotItsOwn));
 }
 
 #[test]
@@ -577,7 +577,7 @@ fn whoever_looked_again_acted_on_what_it_saw_last() {
     let between = run.moves(2, "DECR stock", 0);
     let bought = run.moves(0, "DECR stock", -1);
     run.log.add(counted(0));
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, looked, between, bought)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, looked, between, bought)));
 
     let mut run = Run::new("sold > 0");
     run.moves(0, "GET stock", "2");
@@ -639,7 +639,7 @@ fn in_every_order_of_a_sale_the_explanation_is_what_a_reader_would_say() {
         // The second purchase sold what was not there; its buyer did not know of the first purchase.
         let (buyer, _, second) = *purchases[1];
         let look = made.iter().find(|(actor, bought, _)| *actor == buyer && !bought);
-        let wanted = (Kind::CheckThenAct, look.expect("it looked").2, purchases[0].2, second);
+        let wanted = (Cause::CheckThenAct, look.expect("it looked").2, purchases[0].2, second);
         assert_eq!(run.places(), Some(wanted), "{order:?}");
     }
 }
@@ -687,7 +687,7 @@ proptest! {
 #[test]
 fn hints_may_be_for_each_kind_by_its_name() {
     for name in CAUSES {
-        let kind: Kind = serde_json::from_value(name.into()).unwrap_or_else(|error| panic!("{error}"));
+        let kind: Cause = serde_json::from_value(name.into()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(serde_json::to_value(kind).ok(), Some(name.into()));
     }
 }
@@ -702,7 +702,7 @@ fn a_script_whose_key_is_missing_afterwards_has_deleted_it_whatever_it_answers()
     let second = run.moves(0, "EVAL give 1 lock", 0);
     run.holds(None);
     run.log.add(counted(0));
-    assert_eq!(run.places(), Some((Kind::NotItsOwn, first, between, second)));
+    assert_eq!(run.places(), Some((Cause::NotItsOwn, first, between, second)));
 }
 
 #[test]
@@ -719,7 +719,7 @@ fn a_script_has_not_deleted_what_is_there_after_it_whatever_it_answers() {
         run.takes(1, "SET lock B-2 NX PX 3000");
         run.why().expect("it is told").kind
     };
-    assert_eq!([run(true), run(false)], [Kind::LeaseEnded, Kind::Deleted]);
+    assert_eq!([run(true), run(false)], [Cause::LeaseEnded, Cause::Deleted]);
 }
 
 #[test]
@@ -736,7 +736,7 @@ fn a_script_that_changed_nothing_has_not_written_whatever_it_answers() {
         run.log.add(counted(1));
         run.log.add(counted(0));
         let why = run.why().expect("it is told");
-        assert_eq!((why.kind, why.second), (Kind::CheckThenAct, second));
+        assert_eq!((why.kind, why.second), (Cause::CheckThenAct, second));
         (why.between, written, script)
     };
     let (between, written, _) = run(true);
@@ -833,7 +833,7 @@ fn of_several_holders_the_one_whose_key_was_taken_is_named() {
     let evidence: Vec<usize> = (0..events.len()).filter(held).collect();
     let at = *evidence.last().expect("three believe");
     let why = explain(&run.scenario, &run.log, &Breach { invariant: 0, at, evidence }).expect("it is told");
-    assert_eq!((why.kind, why.first, why.between, why.second), (Kind::Deleted, first, deleted, second));
+    assert_eq!((why.kind, why.first, why.between, why.second), (Cause::Deleted, first, deleted, second));
 }
 
 #[test]
@@ -855,7 +855,7 @@ fn a_count_that_another_has_deleted_misleads_the_holder_who_gives_up_its_lock() 
     run.moves(0, "DECR count", 0);
     let given_up = run.moves(0, "DEL lock", 1);
     run.takes(1, "SET lock B-1 NX PX 9000");
-    assert_eq!(run.places(), Some((Kind::Interfered, count, deleted, given_up)));
+    assert_eq!(run.places(), Some((Cause::Interfered, count, deleted, given_up)));
 }
 
 #[test]
@@ -879,7 +879,7 @@ fn a_change_below_a_node_is_not_the_end_of_the_node() {
     for actor in [0, 1] {
         run.log.add(notified(actor, "/locks", "NodeChildrenChanged"));
     }
-    assert_eq!(run.places(), Some((Kind::Herd, watches[0], watches[1], deleted)));
+    assert_eq!(run.places(), Some((Cause::Herd, watches[0], watches[1], deleted)));
     assert_eq!(
         run.why().expect("it is told").text.en,
         "B's ls -w /locks came between A's ls -w /locks and C's delete /locks/n-0: both watched the children of \
@@ -895,7 +895,7 @@ fn who_counts_on_a_refused_transaction_has_written_nothing() {
     let between = run.moves(0, "SET greatest 9", "OK");
     let exec = run.moves(1, "EXEC", Value::Null);
     run.log.add(counted(1));
-    assert_eq!(run.places(), Some((Kind::CheckThenAct, watch, between, exec + 1)));
+    assert_eq!(run.places(), Some((Cause::CheckThenAct, watch, between, exec + 1)));
 }
 
 #[test]
@@ -933,7 +933,7 @@ fn who_joins_a_key_with_an_end_has_that_end() {
     run.log.at(2500);
     run.takes(1, "HSET lock B 1");
     let why = run.why().expect("it is told");
-    assert_eq!(why.kind, Kind::LeaseEnded);
+    assert_eq!(why.kind, Cause::LeaseEnded);
     assert!(why.text.en.contains("lock expired: A's HSET lock had put something into it"), "{}", why.text.en);
 }
 
@@ -959,7 +959,7 @@ fn a_command_whose_reply_was_lost_was_carried_out_twice() {
         run.fault(Fault::Release { link: link() });
         let second = run.moves(0, again, 2);
         run.log.add(holds("2"));
-        (run.places() == Some((Kind::ReplyLost, first, lost, second)), run.why())
+        (run.places() == Some((Cause::ReplyLost, first, lost, second)), run.why())
     };
     let held = || Hold { link: link(), way: Direction::Replies };
     let (is_explained, why) = explained(held(), true, "INCR n");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Kind, case::Case};
+use super::{Cause, case::Case};
 use crate::{
     log::{Command, EventKind},
     text::{Text, both},
@@ -12,18 +12,18 @@ use crate::{
 /// Another actor's write came between two commands on one key.
 pub(crate) fn unknown_to(
     case: &Case<'_>,
-    kind: Kind,
+    kind: Cause,
     (first, between, act): (&Effect, &Effect, &Effect),
 ) -> Text {
     let (one, other, actor) = (case.name(first.actor), case.name(between.actor), case.name(act.actor));
     let (looked, wrote, acted) =
         (case.command(first.sent), case.command(between.sent), case.command(act.sent));
     let (end, end_zh) = match (kind, act.access) {
-        (Kind::CheckThenAct, Access::Deleted) if act.key == first.key => (
+        (Cause::CheckThenAct, Access::Deleted) if act.key == first.key => (
             format!("what {actor} had read was stale, and the key that it deleted was {other}'s"),
             format!("{actor} 读到的已经过时，它删掉的是 {other} 的键"),
         ),
-        (Kind::CheckThenAct, _) => {
+        (Cause::CheckThenAct, _) => {
             (format!("{actor} acted on a stale value"), format!("{actor} 依据的是过时的值"))
         }
         (_, Access::Deleted) => {
@@ -33,7 +33,7 @@ pub(crate) fn unknown_to(
             format!("the lease that {actor} set was {other}'s"),
             format!("{actor} 设的是 {other} 那把锁的租期"),
         ),
-        (Kind::Interleaved, Access::Set) if between.access == Access::Set => (
+        (Cause::Interleaved, Access::Set) if between.access == Access::Set => (
             format!("{actor} has written over what {other} had set"),
             format!("{actor} 覆盖了 {other} 写入的值"),
         ),
@@ -410,7 +410,7 @@ fn belief(holder: &str, later: bool) -> (String, String) {
 /// came to believe that it held the lock.
 pub(crate) fn granted(
     case: &Case<'_>,
-    kind: Kind,
+    kind: Cause,
     between: usize,
     (set, grant): (&Effect, &Effect),
     believed: usize,
@@ -422,7 +422,7 @@ pub(crate) fn granted(
     let pair_zh = format!("{holder} 的 {got} 和 {next} 的 {granted} 之间");
     let (still, still_zh) = belief(holder, believed > grant.sent);
     let (en, zh) = match (kind, case.kind(between)) {
-        (Kind::Deleted, Some(EventKind::Sent { actor, .. })) => {
+        (Cause::Deleted, Some(EventKind::Sent { actor, .. })) => {
             let (who, deletion) = (case.name(*actor), case.command(between));
             let end = format!("the key that it deleted was {holder}'s. {still}");
             let end_zh = format!("它删掉的是 {holder} 的键。{still_zh}");
@@ -431,7 +431,7 @@ pub(crate) fn granted(
                 format!("{pair_zh}，插进了 {who} 的 {deletion}：{end_zh}"),
             );
         }
-        (Kind::LetGo, Some(EventKind::Sent { actor, .. })) => {
+        (Cause::LetGo, Some(EventKind::Sent { actor, .. })) => {
             let (who, deletion) = (case.name(*actor), case.command(between));
             let (what, what_zh) = match case.sent(between) {
                 Some(Command::Zookeeper(_)) => ("node", "节点"),
@@ -452,7 +452,7 @@ pub(crate) fn granted(
                 format!("{pair_zh}，{who} 发了 {deletion}：{end_zh}"),
             );
         }
-        (Kind::LateReply, _) => {
+        (Cause::LateReply, _) => {
             return Text::new(
                 format!(
                     "{holder}'s {got} came between {next}'s {granted} and the reply to it: {next} believed a stale \
@@ -463,7 +463,7 @@ pub(crate) fn granted(
                 ),
             );
         }
-        (Kind::Frozen, _) => {
+        (Cause::Frozen, _) => {
             let client = case.client(set.actor);
             let end = "its lease ended while it stood still, and it could not know";
             return Text::new(
@@ -471,37 +471,37 @@ pub(crate) fn granted(
                 format!("{pair_zh}，{client} 被冻结：停着的时候租期到了，它无从知道。"),
             );
         }
-        (Kind::ClockSet, _) => (
+        (Cause::ClockSet, _) => (
             format!("the clock of {server} was set ahead, and ended {holder}'s lease before its time"),
             format!("{server} 的时钟被拨快，{holder} 的租期提前到了"),
         ),
-        (Kind::SessionEnded, _) => (
+        (Cause::SessionEnded, _) => (
             format!("{holder}'s session ended, and the server deleted its node"),
             format!("{holder} 的会话结束，服务器删掉了它的节点"),
         ),
-        (Kind::Failover, Some(EventKind::Fault(kill))) => {
+        (Cause::Failover, Some(EventKind::Fault(kill))) => {
             let killed = kill.target();
             (
                 format!("{killed} was killed, and {server} took over without ever having had {holder}'s key"),
                 format!("{killed} 被杀死，接替它的 {server} 上从来没有 {holder} 的键"),
             )
         }
-        (Kind::Failover, _) => (
+        (Cause::Failover, _) => (
             format!("{server} became the master without ever having had {holder}'s key"),
             format!("{server} 成了主节点，而它上面从来没有 {holder} 的键"),
         ),
-        (Kind::Restarted, _) => (
+        (Cause::Restarted, _) => (
             format!("{server} was restarted, and came back without {holder}'s key"),
             format!("{server} 重启，回来时已经没有 {holder} 的键"),
         ),
-        (Kind::LeaseEnded, Some(EventKind::Sent { actor, .. })) if case.sets_expiry(between, &set.key) => {
+        (Cause::LeaseEnded, Some(EventKind::Sent { actor, .. })) if case.sets_expiry(between, &set.key) => {
             let (who, cut) = (case.name(*actor), case.command(between));
             (
                 format!("{who}'s {cut} had {holder}'s key end before its time"),
                 format!("{who} 的 {cut} 让 {holder} 的键提前过期"),
             )
         }
-        (Kind::LeaseEnded, _) if case.joined(set, grant) => {
+        (Cause::LeaseEnded, _) if case.joined(set, grant) => {
             let key = &set.key;
             (
                 format!(
