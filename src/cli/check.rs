@@ -47,7 +47,8 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
             return Ok(());
         }
         reported.push(error.clone());
-        print::mistake(error, global.lang(), global.json)
+        print::mistake(error, global.lang(), global.json)?;
+        error.more.iter().try_for_each(|other| print::mistake(other, global.lang(), global.json))
     };
     for file in &recipes {
         if let Err(error) = checked_recipes(file, strict) {

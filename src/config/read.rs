@@ -75,6 +75,7 @@ impl Reader<'_> {
             excerpt: Some(line.replace('\t', " ")),
             message: message.into().into(),
             help: Some(help.into().into()),
+            more: Vec::new(),
         };
         self.mistakes.push((at, mistake));
     }

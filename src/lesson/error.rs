@@ -73,6 +73,67 @@ pub struct Mistake {
     pub span: MistakeSpan,
 }
 
+/// Mistakes at different places, the first one found first. Never empty as an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mistakes(Vec<Mistake>);
+
+impl From<Mistake> for Mistakes {
+    fn from(mistake: Mistake) -> Self {
+        Self(vec![mistake])
+    }
+}
+
+impl Mistakes {
+    /// The result of a check that may have failed, whose mistakes are kept.
+    pub(crate) fn keep<T>(&mut self, result: Result<T, impl Into<Self>>) -> Option<T> {
+        result.map_err(|mistakes| self.extend(mistakes)).ok()
+    }
+
+    /// The results of all checks, or the mistakes of all that failed.
+    pub(crate) fn all<T>(results: impl Iterator<Item = Result<T, impl Into<Self>>>) -> Result<Vec<T>, Self> {
+        let mut found = Self::default();
+        let kept: Vec<T> = results.filter_map(|result| found.keep(result)).collect();
+        found.or(kept)
+    }
+
+    /// Keeps the mistakes of all that are checked.
+    pub(crate) fn each<'t, T, E: Into<Self>>(
+        &mut self,
+        all: &'t [T],
+        check: impl Fn(&'t T) -> Result<(), E>,
+    ) {
+        for one in all {
+            self.keep(check(one));
+        }
+    }
+
+    /// The value, if nothing was wrong.
+    pub(crate) fn or<T>(self, value: T) -> Result<T, Self> {
+        if self.is_empty() { Ok(value) } else { Err(self) }
+    }
+
+    pub(crate) fn map(self, change: impl FnMut(Mistake) -> Mistake) -> Self {
+        Self(self.0.into_iter().map(change).collect())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mistake> {
+        self.0.iter()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds mistakes, except where there is one already: what several variants share is wrong once.
+    pub(crate) fn extend(&mut self, mistakes: impl Into<Self>) {
+        for mistake in mistakes.into().0 {
+            if self.0.iter().all(|known| known.path != mistake.path) {
+                self.0.push(mistake);
+            }
+        }
+    }
+}
+
 /// Which part of a path's node the mistake is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MistakeSpan {
@@ -316,12 +377,14 @@ pub struct LessonError {
     pub message: Text,
     /// What would be right.
     pub help: Option<Text>,
+    /// Further mistakes in the same file, which do not come of this one.
+    pub more: Vec<Self>,
 }
 
 impl LessonError {
     /// A mistake that concerns a file as a whole.
     pub fn of_file(file: impl Into<String>, message: impl Into<Text>, help: Option<Text>) -> Self {
-        Self { file: file.into(), place: None, excerpt: None, message: message.into(), help }
+        Self { file: file.into(), place: None, excerpt: None, message: message.into(), help, more: Vec::new() }
     }
 
     /// The message, the line with the mistake, and the help, as the command line shows them.

@@ -27,7 +27,7 @@ pub(crate) mod testing;
 pub(crate) mod trust;
 
 pub use duration::{parse_millis, parse_signed_millis};
-pub use error::{LessonError, Mistake, Path};
+pub use error::{LessonError, Mistake, Mistakes, Path};
 pub use explore::{Explore, ExploreExpect, Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 pub use invariant::Invariant;
 pub use lab_kind::{LabKind, MOST_MASTERS, PRIMARY, Topology};

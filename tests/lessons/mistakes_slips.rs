@@ -1,6 +1,8 @@
 //! Slips of a tired author: one word of a right lesson that is wrong, and that a run would accept or blame on something
 //! else.
 
+use lockstep::{lesson::library::from_text, text::Lang::En};
+
 use crate::mistakes::{Change, assert_accepted, assert_refused};
 
 const MASTERS: &str = include_str!("mistakes/authors/masters.yaml");
@@ -8,12 +10,19 @@ const REDIS: &str = include_str!("mistakes/authors/redis.yaml");
 const ZK: &str = include_str!("mistakes/authors/zk.yaml");
 const CURATOR_READ_WRITE: &str = include_str!("../../lessons/curator-read-write.yaml");
 const CURATOR_SEMAPHORE: &str = include_str!("../../lessons/curator-semaphore-mutex.yaml");
+const DB_DEADLOCK: &str = include_str!("../../lessons/db-deadlock.yaml");
 const DB_OPTIMISTIC: &str = include_str!("../../lessons/db-optimistic.yaml");
 const FAILOVER_MITIGATIONS: &str = include_str!("../../lessons/failover-mitigations.yaml");
+const ETCD_LEASE: &str = include_str!("../../lessons/etcd-lease.yaml");
+const LATE_VALIDITY: &str = include_str!("../../lessons/redlock-late-validity.yaml");
 const LOST_REPLY: &str = include_str!("../../lessons/lost-reply.yaml");
+const MULTI_LOCK: &str = include_str!("../../lessons/multi-lock.yaml");
+const OVERSELL: &str = include_str!("../../lessons/oversell.yaml");
 const READ_WRITE_LOCK: &str = include_str!("../../lessons/read-write-lock.yaml");
 const REDISSON_LOCK: &str = include_str!("../../lessons/redisson-lock.yaml");
+const SEMAPHORE: &str = include_str!("../../lessons/semaphore.yaml");
 const SPIN_LOCK: &str = include_str!("../../lessons/spin-lock.yaml");
+const WATCHDOG: &str = include_str!("../../lessons/watchdog.yaml");
 const WAIT_WITHOUT_SPINNING: &str = include_str!("../../lessons/wait-without-spinning.yaml");
 
 #[rustfmt::skip]
@@ -62,6 +71,9 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("    - if: acquire == 'OK'\n", "    - if: acquire != 'OK'\n", "- if: acquire != 'OK'", "whoever was refused holds the lock", "被拒绝的反而持有锁"),
     ]),
     (LOST_REPLY, &[
+        ("== ['Lost', 1]", "== ['Lost', 2]", "== ['Lost', 2]", "is answered 0 or 1 or nothing", "只会是 0 或 1 或空"),
+        ("          right: holders('lock') == 1\n", "          right: holders('lock') == 5\n", "right: holders('lock') == 5", "`holders('lock')` is 2 at most", "最多是 2"),
+        ("              right: exists('lock')\n", "              right: exists('other')\n", "right: exists('other')", "no command ever names the key `other`", "没有任何命令用到键 `other`"),
         ("redis.call('PUBLISH', KEYS[2], 'free')", "redis.call('PUBLISH', KEYS[1], 'free')", "reentrant.leave:", "never reads `KEYS[2]`", "从不读 `KEYS[2]`"),
     ]),
     (READ_WRITE_LOCK, &[
@@ -72,6 +84,34 @@ const SLIPS: &[(&str, &[Change])] = &[
     ]),
     (SPIN_LOCK, &[
         ("    - drops: lock\n", "", "- release:", "`release` gives `lock` back", "`release` 归还了 `lock`"),
+    ]),
+    (WATCHDOG, &[
+        ("period: 10s", "period: 40s", "renew: [{ use: watchdog", "first renews after 40000 ms, and the lease ends after 30000 ms", "40000 毫秒后才第一次续期"),
+        ("\"${lease - period}\", moving: [Ops] }, only: no-renewal", "\"${period - lease}\", moving: [Ops] }, only: no-renewal", "${period - lease}", "is -20000 ms: time cannot run backward", "时间不能倒流"),
+        ("  en: >-\n    15 minutes: 3 for `no-renewal`", "  en: >-\n    15 minutes: 3 for `no_renewal`", "`no_renewal`", "did you mean `no-renewal`?", "是不是 `no-renewal`？"),
+        ("sets\n    the lease back to its full length every ${period|duration}", "sets\n    the lease back to its full length every ${periods|duration}", "${periods|duration}", "did you mean `period`?", "是不是 `period`？"),
+        ("and A.worker.release == 0", "and A.release == 0", "and A.release == 0", "did you mean `A.worker.release`?", "是不是 `A.worker.release`？"),
+    ]),
+    (ETCD_LEASE, &[
+        ("period: 2s, work", "period: 7s, work", "use: etcd_keeper", "the lease ends after 6000 ms", "租期 6000 毫秒就到了"),
+    ]),
+    (MULTI_LOCK, &[
+        ("first: \"lock:2\", second: \"lock:1\", retry", "first: \"lock:2\", second: \"lock:2\", retry", "with: { first: \"${first}\", second: \"${second}\", owner: \"${self}\", lease: \"${lease}\", retry", "are both `lock:2`", "都是 `lock:2`"),
+    ]),
+    (LATE_VALIDITY, &[
+        ("- if: votes >= 3\n", "- if: votes >= 6\n", "- if: votes >= 6", "`votes` is 5 at most", "`votes` 最多是 5"),
+    ]),
+    (DB_DEADLOCK, &[
+        ("formerly: [db-pessimistic]", "formerly: [db-deadlock]", "formerly:", "is what the lesson is called now", "就是这节课现在的 id"),
+        ("    - if: error is none\n      then: [use: pays]", "    - if: error is not none\n      then: [use: pays]", "- if: error is not none", "write `if: error is none`", "请写 `if: error is none`"),
+        ("allow: ['1213'] }", "allow: ['1205'] }", "- that: \"'1213' in [A.take2, B.take2]\"", "no operation `take2` allows the error '1213'", "没有 `take2` 操作允许错误 '1213'"),
+    ]),
+    (OVERSELL, &[
+        ("right: B.buy == stock - 1", "right: moves('B.buy') == 9", "right: moves('B.buy') == 9", "`moves('B.buy')` is 1 at most", "最多是 1"),
+        ("processes: \"${buyers - 2}\"", "processes: \"${stock - 2}\"", "processes: \"${stock - 2}\"", "gives -1, and this is a count", "而这里要的是个数"),
+    ]),
+    (SEMAPHORE, &[
+        ("finished('B') + finished('C') == 2\n        says", "finished('B') + finished('C') == 3\n        says", "finished('C') == 3", "is 2 at most", "最多是 2"),
     ]),
     (WAIT_WITHOUT_SPINNING, &[
         ("keys: [lock], args: [\"${self}\", \"${lease}\"] }", "keys: [lock], args: [\"${self}\", \"${lease / 1000}\"] }", "${lease / 1000}", "takes a whole number", "要的是整数"),
@@ -95,10 +135,45 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     // Not every text says how long.
     (REDIS, &[("租期 ${lease|duration_zh}", "租期")]),
     (REDIS, &[("- work: \"${work}\"", "- work: \"${work + lease}\"")]),
+    // Where the failure is shown, a watchdog may come too late.
+    (WATCHDOG, &[("period: 10s", "period: 40s"), ("    fixes: no-renewal\n", ""), ("    explore: { expect: none, moves: 8, faults: [crash], broken_by: [\"freeze:A\"] }\n", "")]),
     // Four of five is more than a majority.
     (MASTERS, &[("if: votes >= 3", "if: votes >= 4")]),
     (MASTERS, &[("if: votes >= 3", "if: votes > 2")]),
 ];
+
+/// Three mistakes of one author in different places of a lesson, and the lines on which they are told.
+#[rustfmt::skip]
+const SEVERAL: &[(&str, [(&str, &str); 3])] = &[
+    // Names.
+    (REDIS, [("- read: { redis: GET stock }", "- read: { redis: GETT stock }"), ("- release: { redis: DEL lock }\n", "- release: { redis: DEL }\n"), ("redis: SET stock 10", "redis: SETT stock 10")]),
+    (REDIS, [("  - move: A.read\n", "  - move: A.reed\n"), ("  - move: B.acquire\n", "  - move: C.acquire\n"), ("that: value('stock') == '9'", "that: valu('stock') == '9'")]),
+    (REDIS, [("- work: \"${work}\"", "- work: \"${wrk}\""), ("if: read|int > 0", "if: read|number > 0"), ("every: 500ms", "every: 500 ms s")]),
+    // What names say.
+    (REDIS, [("redis: DECR stock", "redis: DECR stocks"), ("right: A.release == 1\n", "right: A.release == 'OK'\n"), ("NX PX ${lease}\", until: reply == 'OK'", "PX ${lease}\", until: reply == 'OK'")]),
+    // In one variant and in another.
+    (OVERSELL, [("- that: sold == buyers\n", "- that: sold == buyer\n"), ("value('stock')|int == stock - 1\n", "value('stock')|int == stok - 1\n"), ("- exclusive: lock\n", "- exclusive: lok\n")]),
+];
+
+#[test]
+fn several_mistakes_are_told_at_once() {
+    for (lesson, changes) in SEVERAL {
+        let wrong = changes.iter().fold((*lesson).to_owned(), |text, (from, to)| {
+            assert!(text.contains(from), "the right lesson has no `{from}`");
+            text.replacen(from, to, 1)
+        });
+        let error = from_text("wrong.yaml", &wrong).and_then(|loaded| loaded.check()).expect_err("wrong");
+        let mut told: Vec<usize> =
+            [&error].into_iter().chain(&error.more).filter_map(|error| Some(error.place?.0)).collect();
+        let mut meant: Vec<usize> = changes
+            .iter()
+            .map(|(_, to)| wrong[..wrong.find(to).expect("it is there")].matches('\n').count() + 1)
+            .collect();
+        told.sort_unstable();
+        meant.sort_unstable();
+        assert_eq!(told, meant, "{}\n{:#?}", error.in_lang(En), error.more);
+    }
+}
 
 #[test]
 fn what_only_looks_like_a_slip_is_not_refused() {

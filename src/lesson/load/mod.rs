@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use self::shape::Shape;
 use super::{
-    error::{LessonError, Mistake, MistakeSpan, Path, finding, from_custom},
+    error::{LessonError, Mistake, MistakeSpan, Mistakes, Path, finding, from_custom},
     kata::Answer,
     model::{FORMAT, Lesson, Recipes},
 };
@@ -264,6 +264,19 @@ impl Source {
         })
     }
 
+    /// Resolves the paths of mistakes. Of several on one line only the first is told.
+    pub(crate) fn place_all(&self, mistakes: &Mistakes) -> LessonError {
+        let mut placed: Vec<LessonError> = Vec::new();
+        for error in mistakes.iter().map(|mistake| self.place(mistake)) {
+            let line = |error: &LessonError| (error.file.clone(), error.place.map(|(line, _)| line));
+            if placed.iter().all(|known| line(known) != line(&error)) {
+                placed.push(error);
+            }
+        }
+        let first = placed.remove(0);
+        LessonError { more: placed, ..first }
+    }
+
     /// Resolves the path of a mistake to a line and column.
     pub fn place(&self, mistake: &Mistake) -> LessonError {
         let stands_in =
@@ -291,12 +304,26 @@ impl Source {
         self.error(place, mistake.message.clone(), mistake.help.clone())
     }
 
-    /// The position, on the line of a value, of what the message quotes first: the word of a long command that is wrong.
+    /// The position, in a value, of what the message quotes first: the word of a long command that is wrong. A value has
+    /// one line, or those below its `>`.
     fn quoted(&self, (line, column): (usize, usize), message: &Text) -> Option<(usize, usize)> {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let word = message.en.split('`').nth(1).filter(|word| !word.is_empty())?;
         let text = self.text.lines().nth(line.checked_sub(1)?)?;
         let from = text.char_indices().nth(column.checked_sub(1)?)?.0;
+        if !text[from..].starts_with('>') {
+            return Self::word_in((line, text), from, word);
+        }
+        let indent = |text: &str| text.len() - text.trim_start().len();
+        let below = self.text.lines().enumerate().skip(line);
+        let mut block = below.take_while(|(_, text_below)| {
+            text_below.trim().is_empty() || indent(text_below) > indent(text)
+        });
+        block.find_map(|(n, text)| Self::word_in((n + 1, text), 0, word))
+    }
+
+    /// The position of a word in a line.
+    fn word_in((line, text): (usize, &str), from: usize, word: &str) -> Option<(usize, usize)> {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let found = text[from..].match_indices(word).map(|(at, _)| from + at).find(|at| {
             let (before, after) = (&text[..*at], &text[at + word.len()..]);
             !(word.starts_with(is_word) && before.ends_with(is_word)
@@ -324,7 +351,8 @@ impl Source {
     }
 
     fn error(&self, place: Option<(usize, usize)>, message: Text, help: Option<Text>) -> LessonError {
-        LessonError { file: self.file.clone(), place, excerpt: self.excerpt(place), message, help }
+        let (file, excerpt, more) = (self.file.clone(), self.excerpt(place), Vec::new());
+        LessonError { file, place, excerpt, message, help, more }
     }
 
     fn excerpt(&self, place: Option<(usize, usize)>) -> Option<String> {

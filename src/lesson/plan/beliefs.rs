@@ -273,22 +273,34 @@ fn check_refused(program: &Program) -> Result<(), Mistake> {
         let Some((name, granted)) = nothing.or(something).or(compared) else { continue };
         check_first(program, (*n, *to), (name, granted), path)?;
         let before = program.instructions[..*n].iter().rev().find_map(Instruction::operation);
-        let Some(asked) = before
-            .filter(|asked| asked.until.is_none() && asks(asked) && (name == "reply" || name == asked.label))
-        else {
+        let of_error = name == "error";
+        let Some(asked) = before.filter(|asked| {
+            let is_it = name == "reply" || name == asked.label;
+            asked.until.is_none() && if of_error { !asked.allow.is_empty() } else { asks(asked) && is_it }
+        }) else {
             continue;
         };
         let is_set = is_command(asked, "SET");
         let then = &program.instructions[n + 1..*to];
-        let stops = matches!(then, [.., Instruction::Stop])
-            && !then.iter().any(|one| matches!(one, Instruction::Operate(_)));
-        let inverted = if granted {
-            stops && !holds(then) && holds(&program.instructions[*to..])
-        } else {
-            holds_later(then)
+        let rest = &program.instructions[*to..];
+        let leaves = matches!(then, [.., Instruction::Stop | Instruction::Jump { .. }]);
+        let otherwise = match then.last() {
+            Some(Instruction::Jump { to: end }) if end > to => &program.instructions[*to..*end],
+            _ => &[],
         };
-        if is_set && inverted {
-            let right = if granted { format!("{name} is none") } else { format!("{name} == 'OK'") };
+        let inverted = match (of_error, granted) {
+            // After an error what was asked for was not done.
+            (true, true) => is_taken(program, *n, then) && gives_up(otherwise),
+            (true, false) => leaves && gives_up(then) && is_taken(program, *n, rest),
+            (false, true) => leaves && gives_up(then) && holds(rest),
+            (false, false) => holds_later(then),
+        };
+        if (is_set || of_error) && inverted {
+            let right = match (of_error, granted) {
+                (true, true) | (false, true) => format!("{name} is none"),
+                (true, false) => format!("{name} is not none"),
+                (false, false) => format!("{name} == 'OK'"),
+            };
             return Err(path.mistake(finding!(
                 "this is the wrong way round: whoever was refused holds the lock",
                 "条件写反了：被拒绝的反而持有锁",
@@ -303,9 +315,34 @@ fn check_refused(program: &Program) -> Result<(), Mistake> {
 /// Whether the program believes that it holds a lock before it sends anything else.
 fn holds(from: &[Instruction]) -> bool {
     let mut at_once = from.iter().take_while(|one| {
-        matches!(one, Instruction::Believe { .. } | Instruction::Count { .. } | Instruction::Set { .. })
+        matches!(
+            one,
+            Instruction::Believe { .. }
+                | Instruction::Count { .. }
+                | Instruction::Set { .. }
+                | Instruction::Enter { .. }
+                | Instruction::Leave
+        )
     });
     at_once.any(|one| matches!(one, Instruction::Believe { belief: Belief::Holding, .. }))
+}
+
+/// Whether a branch holds a lock at once that the program has not held before.
+fn is_taken(program: &Program, n: usize, branch: &[Instruction]) -> bool {
+    let held = |one: &Instruction| match one {
+        Instruction::Believe { lock, belief } if belief.holds() => Some(lock.pattern()),
+        _ => None,
+    };
+    let first = branch.iter().find_map(held);
+    holds(branch) && !program.instructions[..n].iter().any(|one| held(one) == first)
+}
+
+/// Whether the steps of a branch send nothing, and stop or drop the lock without holding it.
+fn gives_up(branch: &[Instruction]) -> bool {
+    let sends = |one: &Instruction| matches!(one, Instruction::Operate(_));
+    let drops = |one: &Instruction| matches!(one, Instruction::Believe { belief: Belief::Nothing, .. });
+    let ends = matches!(branch, [.., Instruction::Stop]) || branch.iter().any(drops);
+    ends && !holds(branch) && !branch.iter().any(sends)
 }
 
 /// The same, also after steps that cannot have taken a lock or have asked who has it.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, did_you_mean, finding, nearest},
+        error::{ALIKE, Mistake, Mistakes, Path, did_you_mean, finding, nearest},
         expr::{Expr, Mentions, Template, mentions::split_comparison},
         model::{Claim, Lesson},
     },
@@ -450,14 +450,15 @@ pub(crate) fn plan(
     claims: &[Claim],
     path: &Path,
     vocabulary: &Vocabulary<'_>,
-) -> Result<Vec<PlannedClaim>, Mistake> {
+) -> Result<Vec<PlannedClaim>, Mistakes> {
     if claims.is_empty() {
-        return Err(path.mistake(finding!(
+        let finding = finding!(
             "a variant that claims nothing cannot be proved",
             "没有断言（claims）的方案无从证明",
             "say what must be observed, such as `sold == 10` or `overlap: lock`",
             "请写出必须观察到什么，例如 `sold == 10` 或 `overlap: lock`"
-        )));
+        );
+        return Err(path.mistake(finding).into());
     }
     let plan_one = |(n, claim): (usize, &Claim)| -> Result<PlannedClaim, Mistake> {
         let path = path.index(n);
@@ -484,7 +485,7 @@ pub(crate) fn plan(
             |text: Text| TextPlan { en: Template::literal(text.en), zh: Template::literal(text.zh) };
         Ok(PlannedClaim { condition, says: says.or(by_default.map(literal)) })
     };
-    claims.iter().enumerate().map(plan_one).collect()
+    Mistakes::all(claims.iter().enumerate().map(plan_one))
 }
 
 /// Checks that programs have beliefs about a lock, or about one of the locks that the name stands for. Returns its

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 
 use super::{
     super::{
-        error::{ALIKE, Mistake, Path, did_you_mean, finding, nearest},
+        error::{ALIKE, Mistake, Mistakes, Path, did_you_mean, finding, nearest},
         expr::{Scope, Template},
         lab_kind::LabKind,
         library::carried_file,
@@ -151,95 +151,109 @@ pub(crate) fn plan(
     path: &Path,
     params: &Params,
     compiler: &Compiler<'_>,
-    program_path: impl Fn(&str) -> Path,
-) -> Result<(Vec<ClientPlan>, Vec<ActorPlan>), Mistake> {
-    let (mut processes, mut actors) = (Vec::<ClientPlan>::new(), Vec::<ActorPlan>::new());
+) -> Result<(Vec<ClientPlan>, Vec<ActorPlan>), Mistakes> {
+    let (mut planned, mut found) = ((Vec::new(), Vec::new()), Mistakes::default());
     if clients.is_empty() {
-        return Err(Mistake::new(path, both!("a lesson without clients", "课程里一个客户端也没有")));
+        return Err(Mistake::new(path, both!("a lesson without clients", "课程里一个客户端也没有")).into());
     }
     for (group, client) in clients {
-        let path = path.key(group);
-        check_name(group, &path)?;
-        check_with(client, params, &path.key("with"))?;
-        let mut params = params.clone();
-        params.extend(client.with.clone());
-        let Sizes { crowd, processes: count, threads } = sizes(client, &params, &path)?;
-        check_room((processes.len(), actors.len()), (count, threads, crowd), client, &path)?;
-        let compile = |name: &str, at: &str| {
-            compiler.compile((name, &path.key(at)), &program_path(name), &client.with).map(Arc::new)
-        };
-        let outside = outside(client, &params, &compiler.lab, &path)?;
-        // The actors of each process: the suffix of the name, and the program.
-        let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
-            _ if let Some((_, program)) = &outside => vec![(String::new(), Arc::clone(program))],
-            (Some(program), true) => {
-                let program = compile(program, "runs")?;
-                match threads.or(crowd) {
-                    None => vec![(String::new(), program)],
-                    Some(threads) => {
-                        let dot = if crowd.is_some() { "" } else { "." };
-                        (1..=threads).map(|n| (format!("{dot}{n}"), Arc::clone(&program))).collect()
-                    }
-                }
-            }
-            (None, false) if threads.or(crowd).is_none() => client
-                .named_threads
-                .iter()
-                .map(|(name, program)| Ok((format!(".{name}"), compile(program, "named_threads")?)))
-                .collect::<Result<_, Mistake>>()?,
-            (None, false) => {
-                return Err(not_with_named_threads(if crowd.is_some() { "crowd" } else { "threads" }, &path));
-            }
-            _ => {
-                return Err(path.mistake(finding!(
-                    "a client needs either `runs` or `named_threads`",
-                    "客户端要么写 `runs`，要么写 `named_threads`",
-                    "`{{ runs: PROGRAM }}`, perhaps with `processes`, `threads` or `crowd`",
-                    "`{{ runs: 程序名 }}`，还可以加上 `processes`、`threads` 或 `crowd`"
-                )));
-            }
-        };
-        if threads.len() > 1 && threads.iter().any(|(_, program)| program.locks_files) {
-            return Err(path.mistake(finding!("a client that locks files is one process with one thread: the kernel tells who has locked a file by its \
-                 process", "锁文件的客户端只能有一个线程：内核是按进程记录谁锁了文件的", "write `processes` in place of `threads` or `crowd`", "把 `threads` 或 `crowd` 换成 `processes`")));
-        }
-        let mut index = 0_u32;
-        if count == Some(0) || crowd == Some(0) {
-            processes.push(ClientPlan {
-                name: group.clone(),
-                group: group.clone(),
-                exec: None,
-                actors: actors.len()..actors.len(),
-            });
-            continue;
-        }
-        for process in 1..=count.unwrap_or(1) {
-            let name = if count.is_some() { format!("{group}{process}") } else { group.clone() };
-            let first = actors.len();
-            for (suffix, program) in &threads {
-                index += 1;
-                let actor =
-                    Actor { name: format!("{name}{suffix}"), client: name.clone(), crowd: crowd.is_some() };
-                let mut names = values(&params);
-                names.insert("self".to_owned(), actor.name.as_str().into());
-                names.insert("client".to_owned(), name.as_str().into());
-                names.insert("index".to_owned(), index.into());
-                actors.push(ActorPlan { actor, program: Arc::clone(program), scope: Scope::new(names) });
-            }
-            let actors = first..actors.len();
-            let exec = outside.as_ref().map(|(exec, _)| exec.clone());
-            processes.push(ClientPlan { name, group: group.clone(), exec, actors });
-        }
+        found.keep(add(&mut planned, (group, client), &path.key(group), params, compiler));
     }
     let mut seen = HashSet::new();
-    if let Some(twice) = actors.iter().find(|plan| !seen.insert(plan.actor.name.as_str())) {
+    if let Some(twice) = planned.1.iter().find(|plan| !seen.insert(plan.actor.name.as_str())) {
         let name = &twice.actor.name;
-        return Err(Mistake::new(
+        found.extend(Mistake::new(
             path,
             both!("two clients would be called `{name}`", "会有两个客户端都叫 `{name}`"),
         ));
     }
-    Ok((processes, actors))
+    found.or(planned)
+}
+
+/// Adds the processes and actors of a client.
+fn add(
+    (processes, actors): &mut (Vec<ClientPlan>, Vec<ActorPlan>),
+    (group, client): (&String, &Client),
+    path: &Path,
+    params: &Params,
+    compiler: &Compiler<'_>,
+) -> Result<(), Mistakes> {
+    check_name(group, path)?;
+    check_with(client, params, &path.key("with"))?;
+    let mut params = params.clone();
+    params.extend(client.with.clone());
+    let Sizes { crowd, processes: count, threads } = sizes(client, &params, path)?;
+    check_room((processes.len(), actors.len()), (count, threads, crowd), client, path)?;
+    let compile = |name: &str, at: &str| {
+        compiler.compile((name, &path.key(at)), &client.with).map(Arc::new)
+    };
+    let outside = outside(client, &params, &compiler.lab, path)?;
+    // The actors of each process: the suffix of the name, and the program.
+    let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
+        _ if let Some((_, program)) = &outside => vec![(String::new(), Arc::clone(program))],
+        (Some(program), true) => {
+            let program = compile(program, "runs")?;
+            match threads.or(crowd) {
+                None => vec![(String::new(), program)],
+                Some(threads) => {
+                    let dot = if crowd.is_some() { "" } else { "." };
+                    (1..=threads).map(|n| (format!("{dot}{n}"), Arc::clone(&program))).collect()
+                }
+            }
+        }
+        (None, false) if threads.or(crowd).is_none() => {
+            let compile = |(name, program): (&String, &String)| {
+                Ok::<_, Mistakes>((format!(".{name}"), compile(program, "named_threads")?))
+            };
+            Mistakes::all(client.named_threads.iter().map(compile))?
+        }
+        (None, false) => {
+            let key = if crowd.is_some() { "crowd" } else { "threads" };
+            return Err(not_with_named_threads(key, path).into());
+        }
+        _ => {
+            let finding = finding!(
+                "a client needs either `runs` or `named_threads`",
+                "客户端要么写 `runs`，要么写 `named_threads`",
+                "`{{ runs: PROGRAM }}`, perhaps with `processes`, `threads` or `crowd`",
+                "`{{ runs: 程序名 }}`，还可以加上 `processes`、`threads` 或 `crowd`"
+            );
+            return Err(path.mistake(finding).into());
+        }
+    };
+    if threads.len() > 1 && threads.iter().any(|(_, program)| program.locks_files) {
+        let finding = finding!("a client that locks files is one process with one thread: the kernel tells who has locked a file by its \
+             process", "锁文件的客户端只能有一个线程：内核是按进程记录谁锁了文件的", "write `processes` in place of `threads` or `crowd`", "把 `threads` 或 `crowd` 换成 `processes`");
+        return Err(path.mistake(finding).into());
+    }
+    let mut index = 0_u32;
+    if count == Some(0) || crowd == Some(0) {
+        processes.push(ClientPlan {
+            name: group.clone(),
+            group: group.clone(),
+            exec: None,
+            actors: actors.len()..actors.len(),
+        });
+        return Ok(());
+    }
+    for process in 1..=count.unwrap_or(1) {
+        let name = if count.is_some() { format!("{group}{process}") } else { group.clone() };
+        let first = actors.len();
+        for (suffix, program) in &threads {
+            index += 1;
+            let actor =
+                Actor { name: format!("{name}{suffix}"), client: name.clone(), crowd: crowd.is_some() };
+            let mut names = values(&params);
+            names.insert("self".to_owned(), actor.name.as_str().into());
+            names.insert("client".to_owned(), name.as_str().into());
+            names.insert("index".to_owned(), index.into());
+            actors.push(ActorPlan { actor, program: Arc::clone(program), scope: Scope::new(names) });
+        }
+        let actors = first..actors.len();
+        let exec = outside.as_ref().map(|(exec, _)| exec.clone());
+        processes.push(ClientPlan { name, group: group.clone(), exec, actors });
+    }
+    Ok(())
 }
 
 /// The external program of a client with what is known of it before it runs; `None` for a client without `exec`.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt};
 use super::{
     super::{
         LessonError, Scenario,
-        error::{Mistake, Path, finding},
+        error::{Mistake, Mistakes, Path, finding},
         expr::{Expr, Scope, Template, within_allowance},
         invariant::{Invariant, Never},
         model::{Lesson, Variant},
@@ -56,7 +56,7 @@ impl Scenario {
         let at = quoted.find_map(|word| source.find(word)).unwrap_or(0);
         let column = source[..at].chars().count() + 1;
         let excerpt = Some(source.to_owned());
-        LessonError { file: "expression".to_owned(), place: Some((1, column)), excerpt, message, help }
+        LessonError { file: "expression".to_owned(), place: Some((1, column)), excerpt, message, help, more: Vec::new() }
     }
 
     fn claim(&self, source: &str) -> Result<Expr, Mistake> {
@@ -114,7 +114,7 @@ pub(crate) fn plan(
     (name, variant): (&str, &Variant),
     roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
-) -> Result<Vec<InvariantPlan>, Mistake> {
+) -> Result<Vec<InvariantPlan>, Mistakes> {
     let root = Path::root();
     match (&variant.invariants, &lesson.invariants) {
         (Some(own), _) => {
@@ -124,13 +124,15 @@ pub(crate) fn plan(
         (None, Some(shared)) => {
             let plans = each(shared, &root.key("invariants"), roster, vocabulary);
             // A shared invariant may be wrong in one variant only, and its place in the file does not show which.
-            plans.map_err(|mistake| {
-                let found = both!(
-                    "found in the variant `{name}`, which can have `invariants` of its own",
-                    "在方案 `{name}` 里发现；方案可以有自己的 `invariants`"
-                );
-                let help: Vec<Text> = mistake.help.clone().into_iter().chain([found]).collect();
-                mistake.help(Text::join(&help, "; ", "；"))
+            plans.map_err(|mistakes| {
+                mistakes.map(|mistake| {
+                    let found = both!(
+                        "found in the variant `{name}`, which can have `invariants` of its own",
+                        "在方案 `{name}` 里发现；方案可以有自己的 `invariants`"
+                    );
+                    let help: Vec<Text> = mistake.help.clone().into_iter().chain([found]).collect();
+                    mistake.help(Text::join(&help, "; ", "；"))
+                })
             })
         }
         (None, None) => {
@@ -144,14 +146,15 @@ fn each(
     path: &Path,
     roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
-) -> Result<Vec<InvariantPlan>, Mistake> {
+) -> Result<Vec<InvariantPlan>, Mistakes> {
     if invariants.is_empty() {
-        return Err(path.mistake(finding!(
+        let finding = finding!(
             "an empty list of what must never be",
             "“绝不允许”的列表是空的",
             "leave `invariants` out: then no lock may have too many holders",
             "请去掉 `invariants`：那样就表示任何锁的持有者都不能过多"
-        )));
+        );
+        return Err(path.mistake(finding).into());
     }
     let plan_one = |(n, invariant): (usize, &Invariant)| -> Result<InvariantPlan, Mistake> {
         let path = path.index(n);
@@ -174,7 +177,7 @@ fn each(
         }
         Ok(plan)
     };
-    invariants.iter().enumerate().map(plan_one).collect()
+    Mistakes::all(invariants.iter().enumerate().map(plan_one))
 }
 
 /// Renders a text that is read before anything has happened, so that only parameters have values.

@@ -4,12 +4,12 @@ use super::{notes, story};
 use crate::{
     lesson::{
         Expect, LabKind, Lesson, Libraries, Variant,
-        error::{Mistake, MistakeSpan, Path, finding},
+        error::{Mistake, MistakeSpan, Mistakes, Path, finding},
         expr::Template,
         has_word,
     },
     log::Product,
-    text::both,
+    text::{Text, both},
 };
 
 /// Whether the text is a valid name of a lesson or variant.
@@ -35,6 +35,14 @@ pub(super) fn check_names(lesson: &Lesson) -> Result<(), Mistake> {
         return Err(Mistake::new(&root.key("after").index(n), message)
             .help(both!("name the lessons to take before it", "请写应该先学的课程")));
     }
+    if let Some(n) = lesson.formerly.iter().position(|before| before == id) {
+        return Err(root.key("formerly").index(n).mistake(finding!(
+            "`{id}` is what the lesson is called now",
+            "`{id}` 就是这节课现在的 id",
+            "`formerly` lists the ids that it had before; without one, leave it out",
+            "`formerly` 写的是以前用过的 id；没有就请去掉"
+        )));
+    }
     let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) else { return Ok(()) };
     let message = both!("`{name}` cannot name a variant", "`{name}` 不能用作方案名");
     let mistake = Mistake::new(&root.key("variants").key(name), message);
@@ -42,39 +50,39 @@ pub(super) fn check_names(lesson: &Lesson) -> Result<(), Mistake> {
         .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")))
 }
 
-pub(super) fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
+pub(super) fn check_lesson(lesson: &Lesson) -> Result<(), Mistakes> {
     check_names(lesson)?;
     let root = Path::root();
     if lesson.variants.is_empty() {
-        return Err(Mistake::new(
-            &root.key("variants"),
-            both!("a lesson needs at least one variant", "一节课至少要有一个方案（variant）"),
-        ));
+        let message = both!("a lesson needs at least one variant", "一节课至少要有一个方案（variant）");
+        return Err(Mistake::new(&root.key("variants"), message).into());
     }
-    lesson.settings.check(lesson.lab, &root.key("settings"))?;
-    check_libraries(&lesson.libraries, &root.key("libraries"))?;
-    check_library_scripts(lesson, &root.key("library_scripts"))?;
-    check_fixes(lesson)?;
-    notes::check(lesson)?;
+    let mut found = Mistakes::default();
+    found.keep(lesson.settings.check(lesson.lab, &root.key("settings")));
+    found.keep(check_libraries(&lesson.libraries, &root.key("libraries")));
+    found.keep(check_library_scripts(lesson, &root.key("library_scripts")));
+    found.keep(check_fixes(lesson));
+    found.keep(notes::check(lesson));
     let texts = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
-    for (name, text) in texts {
+    let texts = texts.map(|(name, text)| (root.key(name), name, text));
+    found.each(&texts, |(path, name, text)| {
         if text.en.trim().is_empty() || text.zh.trim().is_empty() {
-            return Err(Mistake::new(
-                &root.key(name),
-                both!("`{name}` is empty in one language", "`{name}` 有一种语言是空的"),
-            ));
+            let message = both!("`{name}` is empty in one language", "`{name}` 有一种语言是空的");
+            return Err(Mistake::new(path, message));
         }
-    }
-    let variants = lesson.variants.iter().flat_map(|(name, variant)| {
-        let at = Path::of_variant(name);
-        [(at.key("title"), &variant.title), (at.key("lesson"), &variant.lesson)]
+        check_template(path, text)
     });
-    let texts = texts.into_iter().map(|(name, text)| (root.key(name), text));
-    texts.chain(variants).try_for_each(|(path, text)| {
-        [("en", &text.en), ("zh", &text.zh)].into_iter().try_for_each(|(lang, source)| {
-            let parsed = Template::parse(source);
-            parsed.map(drop).map_err(|error| Mistake::new(&path.key(lang), error))
-        })
+    for (name, variant) in &lesson.variants {
+        let at = Path::of_variant(name);
+        found.keep(check_template(&at.key("title"), &variant.title));
+        found.keep(check_template(&at.key("lesson"), &variant.lesson));
+    }
+    found.or(())
+}
+
+fn check_template(path: &Path, text: &Text) -> Result<(), Mistake> {
+    [("en", &text.en), ("zh", &text.zh)].into_iter().try_for_each(|(lang, source)| {
+        Template::parse(source).map(drop).map_err(|error| Mistake::new(&path.key(lang), error))
     })
 }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     lesson::{
         Lesson, LessonError, Params, Recipes, Source,
-        error::{Mistake, Path},
+        error::{Mistake, Mistakes, Path},
         expr::{Scope, within_allowance},
         invariant::{Invariant, Never},
         table,
@@ -48,44 +48,53 @@ impl Loaded {
     /// variants, ready to run.
     pub fn check(self: &Arc<Self>) -> Result<Vec<Scenario>, LessonError> {
         within_allowance(|| {
-            check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;
+            let mut found = Mistakes::default();
+            found.keep(check_lesson(&self.lesson));
             let names = self.lesson.variants.keys();
             let scenarios: Vec<Scenario> =
-                names.map(|name| Scenario::plan(self, name, &Params::new())).collect::<Result<_, _>>()?;
-            locks::check_used(&self.lesson, &scenarios)
-                .and_then(|()| cards::check(&self.lesson, &scenarios))
-                .and_then(|()| table::check(&self.lesson, &scenarios))
-                .and_then(|()| unused::check(self))
-                .and_then(|()| unused::check_params(self))
-                .and_then(|()| self.check_programs())
-                .and_then(|()| scenarios.iter().try_for_each(sql::check_grammar))
-                .and_then(|()| scenarios.iter().try_for_each(tables::check))
-                .and_then(|()| scenarios.iter().try_for_each(rows::check))
-                .and_then(|()| scenarios.iter().try_for_each(sql::check_columns))
-                .and_then(|()| scenarios.iter().try_for_each(rows::check_changed))
-                .and_then(|()| scenarios.iter().try_for_each(types::check))
-                .and_then(|()| types::check_prefixes(&scenarios))
-                .and_then(|()| fields::check_read(&scenarios))
-                .and_then(|()| fields::check_written(&scenarios))
-                .and_then(|()| scenarios.iter().try_for_each(groups::check))
-                .and_then(|()| scenarios.iter().try_for_each(channels::check))
-                .and_then(|()| scenarios.iter().try_for_each(leases::check))
-                .and_then(|()| scenarios.iter().try_for_each(|scenario| lints::check(scenario, &scenarios)))
-                .and_then(|()| lints::check_invariants(&scenarios))
-                .and_then(|()| scenarios.iter().try_for_each(idle::check))
-                .and_then(|()| scenarios.iter().try_for_each(blocked::check))
-                .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
-                .and_then(|()| order::check_questions(&scenarios))
-                .and_then(|()| scenarios.iter().try_for_each(znodes::check))
-                .and_then(|()| scenarios.iter().try_for_each(lints::events::check))
-                .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
-                .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
-                .and_then(|()| scenarios.iter().try_for_each(beliefs::check))
-                .and_then(|()| scenarios.iter().try_for_each(explored::check))
-                .map_err(|mistake| self.source.place(&mistake))?;
+                names.filter_map(|name| found.keep(Scenario::resolve(self, name, &Params::new()))).collect();
+            // What is said of names that are wrong would be wrong, too.
+            if found.is_empty() {
+                self.lint(&scenarios, &mut found);
+            }
+            let scenarios = found.or(scenarios).map_err(|mistakes| self.source.place_all(&mistakes))?;
             self.check_kata()?;
             Ok(scenarios)
         })
+    }
+
+    /// Checks what is wrong although every name is known.
+    fn lint(self: &Arc<Self>, scenarios: &[Scenario], found: &mut Mistakes) {
+        found.keep(locks::check_used(&self.lesson, scenarios));
+        found.keep(cards::check(&self.lesson, scenarios));
+        found.keep(table::check(&self.lesson, scenarios));
+        found.keep(unused::check(self));
+        found.keep(unused::check_params(self));
+        found.keep(self.check_programs());
+        found.each(scenarios, sql::check_grammar);
+        found.each(scenarios, tables::check);
+        found.each(scenarios, rows::check);
+        found.each(scenarios, sql::check_columns);
+        found.each(scenarios, rows::check_changed);
+        found.each(scenarios, types::check);
+        found.keep(types::check_prefixes(scenarios));
+        found.keep(fields::check_read(scenarios));
+        found.keep(fields::check_written(scenarios));
+        found.each(scenarios, groups::check);
+        found.each(scenarios, channels::check);
+        found.each(scenarios, leases::check);
+        found.each(scenarios, |scenario| lints::check(scenario, scenarios));
+        found.keep(lints::check_reached(scenarios));
+        found.each(scenarios, idle::check);
+        found.each(scenarios, blocked::check);
+        found.each(scenarios, order::check_claims);
+        found.keep(order::check_questions(scenarios));
+        found.each(scenarios, znodes::check);
+        found.each(scenarios, lints::events::check);
+        found.each(scenarios, sql::check_transactions);
+        found.each(scenarios, locks::check_names);
+        found.each(scenarios, beliefs::check);
+        found.each(scenarios, explored::check);
     }
 
     /// Checks that each invariant that is an expression also has a sentence, which is what learners read.

@@ -27,11 +27,14 @@ pub(crate) fn check(lesson: &Lesson) -> Result<(), Mistake> {
     let Some(notes) = &lesson.notes else { return Ok(()) };
     for (lang, text) in [("en", &notes.en), ("zh", &notes.zh)] {
         // Names of other things rarely have a hyphen.
-        let is_name = |word: &&str| super::is_well_formed(word) && word.contains('-');
-        let mut named = text.split('`').skip(1).step_by(2).filter(is_name);
+        let is_name = |word: &str| super::is_well_formed(word) && word.contains('-');
+        let mut named = text.split('`').skip(1).step_by(2);
         let almost = named.find_map(|word| {
             let mut variants = lesson.variants.keys();
-            let near = variants.clone().find(|known| strsim::osa_distance(known, word) <= 2)?;
+            let is_near = |known: &&String| {
+                is_name(word) && strsim::osa_distance(known, word) <= 2 || **known == word.replace('_', "-")
+            };
+            let near = variants.clone().find(is_near)?;
             variants.all(|known| known != word).then_some((word, near))
         });
         if let Some((word, near)) = almost.filter(|(word, _)| *word != lesson.id) {

@@ -3,7 +3,7 @@
 
 use super::{
     super::{
-        error::{Mistake, Path, finding},
+        error::{Mistake, Path, did_you_mean, finding},
         expr::{Mentions, mentions::Call},
     },
     claims::ACTOR_FUNCTIONS,
@@ -129,7 +129,15 @@ fn check_one(
         None if threads().next().is_none() => Ok(()),
         None => {
             let name = &client.name;
-            Err(Mistake::unknown(path, both!("thread of {name}", " {name} 的线程"), first, threads()))
+            let is_its = |plan: &&ActorPlan| plan.actor.client == *name && plan.program.labels.contains(first);
+            Err(match actors.iter().find(is_its) {
+                Some(plan) => {
+                    let message =
+                        both!("`{name}.{first}` does not say which thread", "`{name}.{first}` 没有写是哪个线程");
+                    Mistake::new(path, message).help(did_you_mean(&format!("{}.{first}", plan.actor.name)))
+                }
+                None => Mistake::unknown(path, both!("thread of {name}", " {name} 的线程"), first, threads()),
+            })
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     lesson::{
         Claim, Invariant, LabKind, LessonError, Libraries, Params, Settings, Variant,
-        error::{Mistake, MistakeSpan, Path, did_you_mean, finding, nearest},
+        error::{Mistake, MistakeSpan, Mistakes, Path, did_you_mean, finding, nearest},
         expr::{Scope, Template, within_allowance},
     },
     log::{ActorId, CounterInfo, LockInfo},
@@ -50,8 +50,13 @@ pub struct Scenario {
 impl Scenario {
     /// Resolves a variant. `overrides` are the user's `--set name=value`.
     pub fn plan(loaded: &Arc<Loaded>, variant: &str, overrides: &Params) -> Result<Self, LessonError> {
-        let mut scenario = within_allowance(|| resolve(loaded, variant, overrides))
-            .map_err(|mistake| loaded.source.place(&mistake))?;
+        within_allowance(|| Self::resolve(loaded, variant, overrides))
+            .map_err(|mistakes| loaded.source.place_all(&mistakes))
+    }
+
+    /// The same, with the mistakes not yet placed.
+    pub(super) fn resolve(loaded: &Arc<Loaded>, variant: &str, overrides: &Params) -> Result<Self, Mistakes> {
+        let mut scenario = resolve(loaded, variant, overrides)?;
         for exec in scenario.clients.iter_mut().filter_map(|client| client.exec.as_mut()) {
             exec.origin = Origin::of(loaded);
             exec.libraries.clone_from(&loaded.lesson.libraries);
@@ -190,20 +195,21 @@ pub fn fill(text: &Text, scope: &Scope) -> Text {
     within_allowance(|| Text { en: fill(&text.en), zh: fill(&text.zh) })
 }
 
-fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
+fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistakes> {
     let lesson = &loaded.lesson;
     let root = Path::root();
     check_names(lesson).and_then(|()| check_numbers(lesson))?;
+    let mut found = Mistakes::default();
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);
-        return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known));
+        return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known).into());
     };
     let at = Path::of_variant(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
-    check_metrics(lesson, lab, &at)?;
+    found.keep(check_metrics(lesson, lab, &at));
     for (name, source) in &lesson.scripts {
-        scripts::check(source, &root.key("scripts").key(name))?;
+        found.keep(scripts::check(source, &root.key("scripts").key(name)));
     }
     let mut programs = lesson.programs.clone();
     programs.extend(variant.programs.clone());
@@ -212,8 +218,13 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         let its = if variant.params.contains_key(name) { &at } else { &root };
         its.key("params").key(name)
     };
+    let program_path = |name: &str| {
+        let its = if variant.programs.contains_key(name) { &at } else { &root };
+        its.key("programs").key(name)
+    };
     let compiler = compile::Compiler {
         programs: &programs,
+        program_path: &program_path,
         replace: &variant.replace,
         replace_path: at.key("replace"),
         scripts: &lesson.scripts,
@@ -227,29 +238,27 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         used: RefCell::default(),
         unused: false,
     };
-    let program_path = |name: &str| {
-        let its = if variant.programs.contains_key(name) { &at } else { &root };
-        its.key("programs").key(name)
-    };
     let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
-    let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
-    check_programs(variant, &compiler.used.take(), &at)?;
-    check_replacements(variant, &programs, loaded, &at)?;
+    let planned = found.keep(clients::plan(plans, &clients_path, &params, &compiler));
+    if planned.is_some() {
+        found.keep(check_programs(variant, &compiler.used.take(), &at));
+    }
+    found.keep(check_replacements(variant, &programs, loaded, &at));
     let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
-    let setup = setup
-        .iter()
-        .enumerate()
-        .map(|(n, command)| setup::plan(command, lab, &params, &setup_path.index(n)))
-        .collect::<Result<_, _>>()?;
+    let setup = setup.iter().enumerate();
+    let setup = setup.map(|(n, command)| setup::plan(command, lab, &params, &setup_path.index(n)));
+    let setup = found.keep(Mistakes::all(setup));
     let (story, story_path) = own_or(variant.story.as_ref(), &lesson.story, "story", &at);
     if story.is_empty() {
-        return Err(story_path.mistake(finding!(
+        found.extend(story_path.mistake(finding!(
             "a story in which nothing happens",
             "剧情（story）里什么也没有发生",
             "give the lesson a `story`, or this variant one of its own",
             "请给课程写 `story`，或者给这个方案写自己的 `story`"
         )));
     }
+    // Stories and claims name what clients do.
+    let Some((clients, actors)) = planned else { return Err(found) };
     let counters = counters::of(loaded, &actors);
     let roster = story::Roster {
         clients: &clients,
@@ -262,16 +271,22 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let counter_titles = counters::titles(lesson, &roster)?;
     let locks = locks::plan(lesson, &params, &roster)?;
     let vocabulary = claims::Vocabulary::new(&roster, lesson, &locks);
-    let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
-    let invariants = invariants::plan(lesson, (name, variant), &roster, &vocabulary)?;
+    let claims = found.keep(claims::plan(&variant.claims, &at.key("claims"), &vocabulary));
+    let invariants = found.keep(invariants::plan(lesson, (name, variant), &roster, &vocabulary));
     if let Some(table) = &lesson.table {
-        vocabulary.check_figure(&table.figure, &root.key("table").key("figure"))?;
+        found.keep(vocabulary.check_figure(&table.figure, &root.key("table").key("figure")));
     }
     if let Some(explore) = &variant.explore {
-        explored::check_wanted(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
+        let none = invariants.as_ref().is_some_and(Vec::is_empty);
+        found.keep(explored::check_wanted(explore, &at.key("explore"), (lab, &clients), none));
     }
-    let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
-    check_fixed_texts(lesson, (variant, &at), &roster)?;
+    let story = found.keep(story::plan(story, &story_path, &roster, &vocabulary, name));
+    found.keep(check_fixed_texts(lesson, (variant, &at), &roster));
+    let (Some(setup), Some(story), Some(claims), Some(invariants), true) =
+        (setup, story, claims, invariants, found.is_empty())
+    else {
+        return Err(found);
+    };
     Ok(Scenario {
         loaded: Arc::clone(loaded),
         variant: name.to_owned(),

@@ -8,7 +8,7 @@ use super::{
     super::{
         LabKind,
         duration::{check_unit, parse_written},
-        error::{Mistake, Path, Segment, did_you_mean, finding},
+        error::{Mistake, Mistakes, Path, Segment, did_you_mean, finding},
         expr::{Expr, Scope, Template},
         fault::{Delay, Hold, Kill, Skew},
         model::{Param, Params, Variant},
@@ -19,7 +19,7 @@ use super::{
     clients::{ActorPlan, ClientPlan},
     constants::values,
     question::{self, AskPlan},
-    templates::{computed_outside, doubled_unit, foreign, template},
+    templates::{computed_outside, doubled_unit, foreign, negative, template},
 };
 use crate::log::{ActorId, Fault, LinkId, Product};
 use crate::text::{Text, both};
@@ -451,6 +451,7 @@ impl Roster<'_> {
         }
         doubled_unit(source, self.params, path)?;
         computed_outside(&duration, path)?;
+        negative(&duration, &values(self.params), path)?;
         Ok(duration)
     }
 
@@ -510,100 +511,114 @@ pub(crate) fn plan(
     roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
     variant: &str,
-) -> Result<Vec<StoryLine>, Mistake> {
-    let mut story = Vec::new();
-    for (index, StoryItem { action, only, notes }) in items.iter().enumerate() {
+) -> Result<Vec<StoryLine>, Mistakes> {
+    let (mut story, mut found) = (Vec::new(), Mistakes::default());
+    for (index, item) in items.iter().enumerate() {
         let path = path.index(index);
-        if !happens(only, variant, &path, roster)? {
-            continue;
-        }
-        let first = story.len();
-        let mut push = |act| {
-            story.push(StoryLine { act, item: story.len(), notes: None, path: path.clone() });
-        };
-        let one = |fault| Act::Faults(vec![fault]);
-        let client = |name: &str, word: &str| roster.client(name, &path.key(word));
-        let server = |name: &str, word: &str| roster.server(name, &path.key(word));
-        let links = |names: &[String], word: &str, fault: &dyn Fn(LinkId) -> Fault| {
-            let path = path.key(word);
-            let faults = names.iter().map(|name| roster.link(name, &path).map(fault));
-            faults.collect::<Result<_, Mistake>>().map(Act::Faults)
-        };
-        match action {
-            Action::Say(text) => push(Act::Say(roster.text(text, &path.key("say"))?)),
-            Action::Ask(ask) => push(Act::Ask(question::plan(ask, &path.key("ask"), roster, vocabulary)?)),
-            Action::Move(moves) => {
-                for turn in roster.turns(moves, &path.key("move"))? {
-                    push(Act::Each(vec![turn]));
-                }
-            }
-            Action::Send(moves) => {
-                for turn in roster.turns(moves, &path.key("send"))? {
-                    push(Act::Send(turn));
-                }
-            }
-            Action::Each(moves) => push(Act::Each(roster.turns(moves, &path.key("each"))?)),
-            Action::Together(moves) => {
-                let turns = roster.turns(moves, &path.key("together"))?;
-                let mut seen = BTreeSet::new();
-                if let Some(twice) = turns.iter().find(|turn| !seen.insert(turn.actor)) {
-                    let name = &roster.actors[twice.actor.0 as usize].actor.name;
-                    return Err(Mistake::new(
-                        &path,
-                        both!("`{name}` cannot make two moves at the same time", "`{name}` 不能同时走两步"),
-                    ));
-                }
-                push(Act::Together(turns));
-            }
-            Action::Finish(names) => push(Act::Finish(roster.everybody(names, &path.key("finish"))?)),
-            Action::Pass(pass) => {
-                push(Act::Pass(roster.pass(&pass.duration, &pass.moving, &path.key("pass"))?));
-            }
-            Action::Await(until) => {
-                let path = path.key("await");
-                push(Act::Await(AwaitPlan {
-                    that: vocabulary.expr(&until.that, &path.key("that"))?,
-                    within: roster.limit(&until.within, &path.key("within"))?,
-                    moving: roster.everybody(&until.moving, &path)?,
-                }));
-            }
-            Action::Kill(Kill { server: name, loses: None }) => {
-                push(one(Fault::KillServer { server: server(name, "kill")? }));
-            }
-            Action::Kill(Kill { server: name, loses: Some(_) }) => {
-                let path = path.key("kill");
-                if roster.lab.part_of(name).product() != Product::Redis {
-                    let message = both!(
-                        "only of Redis' servers is it known what is on the disk",
-                        "只有 Redis 服务器能知道哪些数据已经落盘"
-                    );
-                    return Err(Mistake::new(&path.key("loses"), message).help(format!("`kill: {name}`")));
-                }
-                push(one(Fault::LosePower { server: roster.server(name, &path.key("server"))? }));
-            }
-            Action::Restart(name) => push(one(Fault::RestartServer { server: server(name, "restart")? })),
-            Action::Freeze(name) if roster.is_server(name) => {
-                push(one(Fault::FreezeServer { server: name.clone() }));
-            }
-            Action::Thaw(name) if roster.is_server(name) => {
-                push(one(Fault::ThawServer { server: name.clone() }));
-            }
-            Action::Crash(name) => push(one(Fault::Crash { client: client(name, "crash")? })),
-            Action::Freeze(name) => push(one(Fault::Freeze { client: client(name, "freeze")? })),
-            Action::Thaw(name) => push(one(Fault::Thaw { client: client(name, "thaw")? })),
-            Action::Cut(names) => push(links(names, "cut", &|link| Fault::Cut { link })?),
-            Action::Drop(names) => push(links(names, "drop", &|link| Fault::Drop { link })?),
-            Action::Release(names) => push(links(names, "release", &|link| Fault::Release { link })?),
-            Action::Hold(Hold { links: names, way }) => {
-                push(links(names, "hold", &|link| Fault::Hold { link, way: *way })?);
-            }
-            Action::Delay(delay) => push(Act::Faults(roster.delay(delay, &path.key("delay"))?)),
-            Action::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
-        }
-        if let (Some(notes), Some(line)) = (notes, story.get_mut(first)) {
-            line.notes = Some(roster.text(notes, &path.key("notes"))?);
+        if found.keep(happens(&item.only, variant, &path, roster)) == Some(true) {
+            found.keep(add(&mut story, item, &path, roster, vocabulary));
         }
     }
-    question::check_decided(&story)?;
-    Ok(story)
+    if found.is_empty() {
+        found.keep(question::check_decided(&story));
+    }
+    found.or(story)
 }
+
+/// Adds the lines of an item to the story.
+fn add(
+    story: &mut Vec<StoryLine>,
+    StoryItem { action, notes, .. }: &StoryItem,
+    path: &Path,
+    roster: &Roster<'_>,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<(), Mistake> {
+    let first = story.len();
+    let mut push = |act| {
+        story.push(StoryLine { act, item: story.len(), notes: None, path: path.clone() });
+    };
+    let one = |fault| Act::Faults(vec![fault]);
+    let client = |name: &str, word: &str| roster.client(name, &path.key(word));
+    let server = |name: &str, word: &str| roster.server(name, &path.key(word));
+    let links = |names: &[String], word: &str, fault: &dyn Fn(LinkId) -> Fault| {
+        let path = path.key(word);
+        let faults = names.iter().map(|name| roster.link(name, &path).map(fault));
+        faults.collect::<Result<_, Mistake>>().map(Act::Faults)
+    };
+    match action {
+        Action::Say(text) => push(Act::Say(roster.text(text, &path.key("say"))?)),
+        Action::Ask(ask) => push(Act::Ask(question::plan(ask, &path.key("ask"), roster, vocabulary)?)),
+        Action::Move(moves) => {
+            for turn in roster.turns(moves, &path.key("move"))? {
+                push(Act::Each(vec![turn]));
+            }
+        }
+        Action::Send(moves) => {
+            for turn in roster.turns(moves, &path.key("send"))? {
+                push(Act::Send(turn));
+            }
+        }
+        Action::Each(moves) => push(Act::Each(roster.turns(moves, &path.key("each"))?)),
+        Action::Together(moves) => {
+            let turns = roster.turns(moves, &path.key("together"))?;
+            let mut seen = BTreeSet::new();
+            if let Some(twice) = turns.iter().find(|turn| !seen.insert(turn.actor)) {
+                let name = &roster.actors[twice.actor.0 as usize].actor.name;
+                return Err(Mistake::new(
+                    path,
+                    both!("`{name}` cannot make two moves at the same time", "`{name}` 不能同时走两步"),
+                ));
+            }
+            push(Act::Together(turns));
+        }
+        Action::Finish(names) => push(Act::Finish(roster.everybody(names, &path.key("finish"))?)),
+        Action::Pass(pass) => {
+            push(Act::Pass(roster.pass(&pass.duration, &pass.moving, &path.key("pass"))?));
+        }
+        Action::Await(until) => {
+            let path = path.key("await");
+            push(Act::Await(AwaitPlan {
+                that: vocabulary.expr(&until.that, &path.key("that"))?,
+                within: roster.limit(&until.within, &path.key("within"))?,
+                moving: roster.everybody(&until.moving, &path)?,
+            }));
+        }
+        Action::Kill(Kill { server: name, loses: None }) => {
+            push(one(Fault::KillServer { server: server(name, "kill")? }));
+        }
+        Action::Kill(Kill { server: name, loses: Some(_) }) => {
+            let path = path.key("kill");
+            if roster.lab.part_of(name).product() != Product::Redis {
+                let message = both!(
+                    "only of Redis' servers is it known what is on the disk",
+                    "只有 Redis 服务器能知道哪些数据已经落盘"
+                );
+                return Err(Mistake::new(&path.key("loses"), message).help(format!("`kill: {name}`")));
+            }
+            push(one(Fault::LosePower { server: roster.server(name, &path.key("server"))? }));
+        }
+        Action::Restart(name) => push(one(Fault::RestartServer { server: server(name, "restart")? })),
+        Action::Freeze(name) if roster.is_server(name) => {
+            push(one(Fault::FreezeServer { server: name.clone() }));
+        }
+        Action::Thaw(name) if roster.is_server(name) => {
+            push(one(Fault::ThawServer { server: name.clone() }));
+        }
+        Action::Crash(name) => push(one(Fault::Crash { client: client(name, "crash")? })),
+        Action::Freeze(name) => push(one(Fault::Freeze { client: client(name, "freeze")? })),
+        Action::Thaw(name) => push(one(Fault::Thaw { client: client(name, "thaw")? })),
+        Action::Cut(names) => push(links(names, "cut", &|link| Fault::Cut { link })?),
+        Action::Drop(names) => push(links(names, "drop", &|link| Fault::Drop { link })?),
+        Action::Release(names) => push(links(names, "release", &|link| Fault::Release { link })?),
+        Action::Hold(Hold { links: names, way }) => {
+            push(links(names, "hold", &|link| Fault::Hold { link, way: *way })?);
+        }
+        Action::Delay(delay) => push(Act::Faults(roster.delay(delay, &path.key("delay"))?)),
+        Action::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
+    }
+    if let (Some(notes), Some(line)) = (notes, story.get_mut(first)) {
+        line.notes = Some(roster.text(notes, &path.key("notes"))?);
+    }
+    Ok(())
+}
+

@@ -1,6 +1,6 @@
 //! Templates and counts, in which only known names may be filled in.
 
-use std::ops::RangeInclusive;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 use super::constants;
 use crate::{
@@ -123,12 +123,14 @@ pub(super) fn number(
             let text = template
                 .render(&Scope::new(constants::values(params)).value())
                 .map_err(|error| Mistake::new(path, error))?;
-            text.trim().parse().map_err(|_| {
-                Mistake::new(
-                    path,
-                    both!("`{source}` gives `{text}`, not a number", "`{source}` 的值是 `{text}`，不是数字"),
-                )
-                .help(both!("write a whole number, such as 2", "请写整数，例如 2"))
+            let text = text.trim();
+            text.parse().map_err(|_| {
+                let message = if text.parse::<f64>().is_ok() {
+                    both!("`{source}` gives {text}, and this is a count", "`{source}` 的值是 {text}，而这里要的是个数")
+                } else {
+                    both!("`{source}` gives `{text}`, not a number", "`{source}` 的值是 `{text}`，不是数字")
+                };
+                Mistake::new(path, message).help(both!("it must give a whole number, such as 2", "它的值应是整数，例如 2"))
             })?
         }
     };
@@ -138,4 +140,24 @@ pub(super) fn number(
     let (least, most) = bounds.into_inner();
     Err(Mistake::new(path, both!("{number} is out of bounds", "{number} 超出范围"))
         .help(both!("from {least} to {most}", "应在 {least} 到 {most} 之间")))
+}
+
+/// Refuses a duration that its parameters make negative.
+pub(super) fn negative(
+    duration: &Template,
+    known: &HashMap<String, minijinja::Value>,
+    path: &Path,
+) -> Result<(), Mistake> {
+    let is_known = duration.names().iter().all(|name| known.contains_key(name));
+    let text = is_known.then(|| duration.render(&Scope::new(known.clone()).value()).ok()).flatten();
+    let Some(millis) = text.filter(|text| text.parse::<f64>().is_ok_and(|millis| millis < 0.0)) else {
+        return Ok(());
+    };
+    let source = duration.to_string();
+    Err(path.mistake(finding!(
+        "`{source}` is {millis} ms: time cannot run backward",
+        "`{source}` 是 {millis} 毫秒：时间不能倒流",
+        "write it the other way round, or give its parameters other values",
+        "请把两边调换，或者改参数的值"
+    )))
 }

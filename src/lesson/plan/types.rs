@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        error::{Finding, Mistake, MistakeSpan, Path, did_you_mean, finding, suggestion},
+        error::{Finding, Mistake, MistakeSpan, Path, Segment, did_you_mean, finding, suggestion},
         expr::{Mentions, Template, mentions::attribute_of},
         has_word,
     },
@@ -231,6 +231,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             return Err(mistake.help(both!("commands for it: {some}", "可用的命令：{some}")));
         }
         check_name(key, uses, &found, scenario.loaded.source.text())?;
+        check_swapped_letters(key, uses, &found, scenario.loaded.source.text())?;
     }
     check_awaited(scenario, &found)?;
     check_fields(scenario, &found)?;
@@ -446,6 +447,47 @@ fn check_name(
     };
     let written = found.iter().filter(|(_, uses)| uses.iter().any(makes)).map(|(known, _)| known.as_str());
     misspelt(key, written, &path)
+}
+
+/// Reports a key that one program alone names, beside one of which two letters are swapped: `lokc` for `lock`.
+fn check_swapped_letters(
+    key: &str,
+    uses: &[Use],
+    found: &BTreeMap<String, Vec<Use>>,
+    text: &str,
+) -> Result<(), Mistake> {
+    let place = |used: &Use| used.given_at.clone().or_else(|| used.path.clone());
+    // `programs.worker`, or `variants.fixed.programs.worker`.
+    let program = |used: &Use| {
+        let path = place(used)?;
+        let at = path.segments().iter().position(|part| *part == Segment::Key("programs".to_owned()))?;
+        Some(path.segments()[..(at + 2).min(path.segments().len())].to_vec())
+    };
+    let is_word = key.len() > 3 && !key.contains(|c: char| c.is_ascii_digit());
+    let Some(own) = uses.first().and_then(program).filter(|_| is_word) else { return Ok(()) };
+    let is_its = |used: &Use| program(used).as_ref() == Some(&own);
+    let sorted = |name: &str| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let near = found.iter().find(|(known, others)| {
+        strsim::osa_distance(known, key) == 1
+            && sorted(known) == sorted(key)
+            && !others.iter().any(is_its)
+            && whole_words(text, known) > whole_words(text, key)
+    });
+    let path = uses.iter().find_map(place);
+    match (near, path) {
+        (Some((near, _)), Some(path)) if uses.iter().all(is_its) && !quoted_in(text, key) => {
+            let message = both!(
+                "nothing else in this lesson names the key `{key}`",
+                "这节课里别处都没有用到键 `{key}`"
+            );
+            Err(Mistake::new(&path, message).help(did_you_mean(near)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reports a key that nobody writes and that differs in one letter from one that somebody does. `lock:1` and `lock:2`,

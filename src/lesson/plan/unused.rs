@@ -34,9 +34,11 @@ impl EmptyContext {
         programs: &'a IndexMap<String, Vec<Step>>,
         scripts: &'a IndexMap<String, String>,
         recipes: &'a Recipes,
+        program_path: &'a dyn Fn(&str) -> Path,
     ) -> Compiler<'a> {
         Compiler {
             programs,
+            program_path,
             replace: &self.replace,
             replace_path: Path::root(),
             scripts,
@@ -65,7 +67,7 @@ pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
         .iter()
         .try_for_each(|(name, text)| scripts::check(text, &Path::root().key("scripts").key(name)).map(drop));
     let (context, programs, none) = (EmptyContext::new(), IndexMap::new(), IndexMap::new());
-    let compiler = context.compiler(&programs, &none, &recipes);
+    let compiler = context.compiler(&programs, &none, &recipes, &Recipe::path);
     scripts
         .and_then(|()| {
             own.programs.iter().try_for_each(|(name, Recipe { steps, params, .. })| {
@@ -102,7 +104,11 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
         let mut known = lesson.programs.clone();
         known.extend(programs.clone());
         let context = EmptyContext::new();
-        let compiler = context.compiler(&known, &lesson.scripts, &loaded.recipes);
+        let program_path = |name: &str| {
+            let shared = Path::root().key("programs");
+            if programs.contains_key(name) { path.key(name) } else { shared.key(name) }
+        };
+        let compiler = context.compiler(&known, &lesson.scripts, &loaded.recipes, &program_path);
         for (name, steps) in programs.iter().filter(|(_, steps)| !run.contains(&std::ptr::from_ref(*steps))) {
             compiler.check_unused(name, (steps, &path.key(name)), params())?;
         }

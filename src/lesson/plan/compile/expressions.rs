@@ -16,7 +16,7 @@ use crate::{
     lesson::{
         Param,
         duration::parse_written,
-        error::{Finding, Mistake, Path, finding},
+        error::{Finding, Mistake, Path, Segment, finding},
         expr::{
             Expr, Mentions, Template,
             mentions::{comparisons, dotted, joined},
@@ -254,7 +254,13 @@ impl Draft<'_> {
             parse_written(source).map_err(|error| {
                 let mistake = Mistake::new(path, error);
                 let is_name = self.known.contains(source) || self.program.labels.contains(source);
-                if is_name {
+                let is_wait = matches!(path.segments().last(), Some(Segment::Key(key)) if key == "wait");
+                if is_wait && !is_name {
+                    mistake.help(both!(
+                        "that it waits for a lock is said with `- waits: {source}`",
+                        "表示正在等锁请写 `- waits: {source}`"
+                    ))
+                } else if is_name {
                     mistake.help(both!(
                         "write `\"${{{source}}}\"` for its value",
                         "取它的值请写 `\"${{{source}}}\"`"

@@ -24,11 +24,12 @@ use std::{
 use indexmap::IndexMap;
 
 pub(crate) use redis_commands::slots_lint;
+use uses::DEEPEST;
 
 use super::{
     super::{
         LabKind,
-        error::{Mistake, MistakeSpan, Path, finding},
+        error::{Mistake, MistakeSpan, Mistakes, Path, finding},
         expr::Template,
         kata::Hole,
         model::{Params, Recipes},
@@ -47,6 +48,8 @@ const MOST_INSTRUCTIONS: usize = 5_000;
 
 pub(crate) struct Compiler<'a> {
     pub programs: &'a IndexMap<String, Vec<Step>>,
+    /// The place of a program: in the variant or in the lesson.
+    pub program_path: &'a dyn Fn(&str) -> Path,
     pub replace: &'a IndexMap<String, Operation>,
     pub replace_path: Path,
     pub scripts: &'a IndexMap<String, String>,
@@ -113,13 +116,12 @@ struct Draft<'a> {
 }
 
 impl Compiler<'_> {
-    /// Compiles the program of the lesson at `path`. `extra` are the parameters in a client's `with`.
+    /// Compiles a program of the lesson. `extra` are the parameters in a client's `with`.
     pub(crate) fn compile(
         &self,
         (name, named_at): (&str, &Path),
-        path: &Path,
         extra: &Params,
-    ) -> Result<Program, Mistake> {
+    ) -> Result<Program, Mistakes> {
         self.used.borrow_mut().insert(name.to_owned());
         let steps = self.programs.get(name).ok_or_else(|| {
             let known = self.programs.keys().map(String::as_str);
@@ -132,15 +134,61 @@ impl Compiler<'_> {
                 "`{name}` 是配方：请写一个程序，在里面用 `- use: {name}`"
             ))
         })?;
+        let path = &(self.program_path)(name);
+        let (mut steps, mut found, mut given) = (steps.clone(), Mistakes::default(), BTreeSet::new());
+        loop {
+            let (mistake, at) = match self.attempt(name, (&steps, path), extra, &given) {
+                Ok(program) => return found.or(program),
+                Err(failed) => failed,
+            };
+            found.extend(mistake);
+            let Some(step) = at.and_then(|n| steps.get_mut(n)) else { return Err(found) };
+            // To find further mistakes, the step is left out, and what it gives a value has one.
+            let wrong = std::mem::replace(step, Step::Let { values: IndexMap::new() });
+            let Some(names) = self.names_of(&[wrong], 0) else { return Err(found) };
+            given.extend(names);
+        }
+    }
+
+    /// The names to which steps give values; `None` if they use what does not exist.
+    fn names_of(&self, steps: &[Step], depth: usize) -> Option<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for step in Step::each(steps) {
+            match step {
+                Step::Operation { label, .. } => names.extend([label.clone()]),
+                Step::Let { values } => names.extend(values.keys().cloned()),
+                Step::Use { program, .. } => {
+                    let recipe = || self.recipes.programs.get(program).map(|recipe| &recipe.steps);
+                    let used = self.programs.get(program).or_else(recipe).filter(|_| depth < DEEPEST)?;
+                    names.extend(self.names_of(used, depth + 1)?);
+                }
+                _ => {}
+            }
+        }
+        Some(names)
+    }
+
+    /// Compiles the steps up to the first mistake, which is returned with the index of its step.
+    fn attempt(
+        &self,
+        name: &str,
+        (steps, path): (&[Step], &Path),
+        extra: &Params,
+        more: &BTreeSet<String>,
+    ) -> Result<Program, (Mistake, Option<usize>)> {
         let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
+        known.extend(more.iter().cloned());
         known.extend(self.params.keys().cloned());
         known.extend(extra.keys().cloned());
         let mut given = values(self.params);
         given.extend(values(extra));
         let mut draft = self.draft(name, known, given);
         draft.extra.clone_from(extra);
-        draft.steps(steps, path)?;
-        draft.constants.verify()?;
+        draft.check_stop(steps, path);
+        for (n, step) in steps.iter().enumerate() {
+            draft.step(step, &path.index(n)).map_err(|mistake| (mistake, Some(n)))?;
+        }
+        draft.constants.verify().map_err(|mistake| (mistake, None))?;
         draft.check_takes();
         draft.name_locks();
         draft.program.instructions.push(Instruction::Stop);
@@ -242,6 +290,11 @@ impl Draft<'_> {
     }
 
     fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
+        self.check_stop(steps, path);
+        steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
+    }
+
+    fn check_stop(&mut self, steps: &[Step], path: &Path) {
         let ends = steps.iter().position(|step| matches!(step, Step::Stop));
         if let Some(n) = ends.map(|n| n + 1).filter(|n| *n < steps.len() && !self.in_recipe) {
             self.report(path.index(n).mistake(finding!(
@@ -251,7 +304,6 @@ impl Draft<'_> {
                 "请去掉 `stop`，或者把它写进 `then` 或 `else`"
             )));
         }
-        steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
     }
 
     fn step(&mut self, step: &Step, path: &Path) -> Result<(), Mistake> {

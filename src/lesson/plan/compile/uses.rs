@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The deepest nesting of `use`.
-const DEEPEST: usize = 8;
+pub(super) const DEEPEST: usize = 8;
 
 impl Draft<'_> {
     pub(super) fn use_program(
@@ -81,7 +81,7 @@ impl Draft<'_> {
         if let Some(steps) = compiler.programs.get(program) {
             self.known.extend(names);
             program.clone_into(&mut self.name);
-            self.steps(steps, &Path::root().key("programs").key(program))?;
+            self.steps(steps, &(compiler.program_path)(program))?;
         } else if let Some(recipe) = compiler.recipes.programs.get(program) {
             let wanted: BTreeSet<String> = recipe.params.iter().cloned().collect();
             if let Some(extra) = names.difference(&wanted).next() {
@@ -196,7 +196,7 @@ impl Draft<'_> {
         let name = std::mem::replace(&mut self.name, program.to_owned());
         let labelled = std::mem::take(&mut self.labelled);
         self.depth += 1;
-        self.steps(steps, &Path::root().key("programs").key(program))?;
+        self.steps(steps, &(self.compiler.program_path)(program))?;
         self.depth -= 1;
         (self.name, self.labelled) = (name, labelled);
         Ok(())

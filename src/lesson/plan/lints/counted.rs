@@ -31,8 +31,27 @@ fn change(name: &str, source: &str) -> Option<Change> {
     if let Ok(number) = source.trim().parse() {
         return Some(Change::To(number));
     }
+    if let Some(listed) = chosen(source) {
+        return Some(Change::To(listed));
+    }
     let added = source.trim().strip_prefix(name)?.trim().strip_prefix('+')?;
     added.trim().parse().ok().filter(|added| *added > 0).map(Change::By)
+}
+
+/// The length of a list that is written out, of which a `let` counts some: `[lock1, lock2]|select('eq', 'OK')|list|length`.
+fn chosen(source: &str) -> Option<i64> {
+    let (inside, rest) = source.trim().strip_prefix('[')?.split_once(']')?;
+    let is_count = ["|select(", "|reject("].iter().any(|filter| rest.starts_with(filter))
+        && rest.ends_with("|list|length")
+        && rest.matches('|').count() == 3;
+    let is_plain = !inside.contains(['[', '(', '\'', '"']);
+    i64::try_from(inside.split(',').count()).ok().filter(|_| is_count && is_plain)
+}
+
+/// Whether a program gives the name a value at run time.
+pub(super) fn sets(program: &Program, name: &str) -> bool {
+    program.labels.contains(name)
+        || program.instructions.iter().any(|one| matches!(one, Instruction::Set { name: set, .. } if set == name))
 }
 
 /// The most that a variable ever is, if every `let` sets it to a number or adds one.
@@ -48,7 +67,12 @@ fn most(program: &Program, name: &str) -> Option<i64> {
             _ => {}
         }
     }
-    if !changes.values().any(|change| matches!(change, Change::By(_))) {
+    let counts = |instruction: Option<&Instruction>| {
+        matches!(instruction, Some(Instruction::Set { value, .. }) if chosen(value.source()).is_some())
+    };
+    if !changes.iter().any(|(at, change)| {
+        matches!(change, Change::By(_)) || counts(program.instructions.get(*at))
+    }) {
         return None;
     }
     by_way(program, &changes).or_else(|| by_rounds(program, &changes))

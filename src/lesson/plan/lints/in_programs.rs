@@ -28,6 +28,12 @@ const ERRORS: &str = "
     NoNode NotEmpty BadVersion EWOULDBLOCK KeyExists LeaseNotFound Unavailable SessionExpired ConnectionLoss
 ";
 
+/// Whether a literal is an error code.
+pub(super) fn is_code(literal: &str) -> bool {
+    let code = literal.trim_matches(['\'', '"']);
+    code == "Lost" || has_word(ERRORS, code) || code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The error codes that an expression compares `error` with.
 pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
     comparisons(source).filter_map(|compared| match compared {

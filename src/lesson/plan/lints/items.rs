@@ -9,6 +9,7 @@ use super::{
         PlannedVerb, Scenario,
     },
     answer::Answer,
+    in_programs::is_code,
 };
 use crate::{
     lesson::error::{Finding, finding},
@@ -191,6 +192,20 @@ pub(super) fn made(name: &str, scenario: &Scenario) -> Option<usize> {
 pub(super) fn replied(call: &str, scenario: &Scenario) -> Option<usize> {
     let name = call.strip_prefix("replies(")?.strip_suffix(')')?.trim().trim_matches(['\'', '"']);
     made(name, scenario).filter(|_| !name.contains(['(', '\'', '"']))
+}
+
+/// The comparisons of single replies that `replies('A.leave') == ['Lost', 1]` makes.
+pub(super) fn compared(part: &str) -> Vec<String> {
+    let items = || {
+        let (left, "==", right) = split_comparison(part)? else { return None };
+        let name = left.strip_prefix("replies(")?.strip_suffix(')')?.trim_matches(['\'', '"']);
+        let items = right.strip_prefix('[')?.strip_suffix(']')?;
+        let is_plain = !name.contains(['\'', '"', '(']) && name.contains('.') && !items.contains(['[', '(', '{']);
+        // Errors are no replies of a command, and nothing was answered before the last of several tries.
+        let items = items.split(',').map(str::trim).filter(|item| *item != "none" && !is_code(item));
+        is_plain.then(|| items.map(|item| format!("{name} == {item}")).collect())
+    };
+    items().unwrap_or_default()
 }
 
 /// Whether the operation lists the names of znodes.

@@ -8,6 +8,7 @@ mod comparison;
 mod contradiction;
 mod counted;
 pub(crate) mod events;
+mod given;
 mod in_programs;
 mod increments;
 pub(crate) mod items;
@@ -38,7 +39,7 @@ pub(crate) use self::{
 use super::{
     super::{
         Expect, LabKind,
-        error::{Finding, Mistake, Path, finding},
+        error::{Finding, Mistake, Mistakes, Path, finding},
         expr::{
             Mentions,
             mentions::{comparisons, dotted, joined, split_comparison},
@@ -46,7 +47,7 @@ use super::{
         invariant::{Invariant, Never},
         model::Claim,
     },
-    Act, Condition, RightPlan, Scenario, keys,
+    Act, Condition, RightPlan, Scenario, StoryLine, keys,
     program::Instruction,
     sql::{self, replies},
     types,
@@ -57,9 +58,12 @@ use crate::{
 };
 
 /// Checks what claims, invariants and the story of a variant compare.
-pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake> {
-    if let Some(lint) = scenario.actors.iter().find_map(|plan| plan.program.findings.first()) {
-        return Err(lint.clone());
+pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistakes> {
+    let mut found = Mistakes::default();
+    for plan in &scenario.actors {
+        for mistake in &plan.program.findings {
+            found.extend(mistake.clone());
+        }
     }
     for plan in &scenario.actors {
         let statement = |label: &str| plan.program.statement_of(label);
@@ -70,84 +74,105 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
                 .or_else(|| of_message(source, scenario, is_take))
                 .or_else(|| reach::of_replicas(source, &plan.program, scenario))
         };
-        let mut asked = plan.program.asked.iter();
-        asked.try_for_each(|(source, path)| Mistake::if_found(path, lint(source)))?;
+        found.each(&plan.program.asked, |(source, path)| Mistake::if_found(path, lint(source)));
     }
-    increments::check(scenario)?;
-    counted::check(scenario)?;
-    proof::check(scenario)?;
-    texts::check(scenario)?;
-    check_story(scenario)?;
-    reach::check(scenario)?;
-    let variant = scenario.variant();
-    let at = scenario.path();
-    for (n, claim) in variant.claims.iter().enumerate() {
-        let at = at.key("claims").index(n);
-        let same = |other: &Claim| match (other, claim) {
-            (Claim::Bare(a) | Claim::That { that: a, .. }, Claim::Bare(b) | Claim::That { that: b, .. }) => {
-                a == b
-            }
-            _ => false,
-        };
-        if let Some(before) = variant.claims[..n].iter().position(same) {
-            return Err(duplicate(&at, before + 1));
-        }
-        match claim {
-            Claim::Bare(source) => check_expression(scenario, &[], source, &at)?,
-            Claim::That { that, .. } => check_expression(scenario, &[], that, &at.key("that"))?,
-            Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, &at)?,
-        }
+    found.keep(increments::check(scenario));
+    found.keep(counted::check(scenario));
+    found.keep(given::check(scenario));
+    found.keep(proof::check(scenario));
+    found.keep(texts::check(scenario));
+    found.each(&scenario.story, |line| check_line(scenario, line));
+    found.keep(reach::check(scenario));
+    let at = scenario.path().key("claims");
+    for n in 0..scenario.variant().claims.len() {
+        found.keep(check_claim(scenario, n, &at.index(n)));
     }
-    check_together(scenario, &at.key("claims"))?;
-    check_quoted(scenario, all)?;
-    let Some((invariants, at)) = scenario.written_invariants() else { return Ok(()) };
-    let others = if variant.invariants.is_some() { &[][..] } else { all };
-    for (n, invariant) in invariants.iter().enumerate() {
-        let at = at.index(n).key("never");
-        let same = |other: &Invariant| match (&other.never, &invariant.never) {
-            (Never::That(a), Never::That(b))
-            | (Never::Overlap { overlap: a }, Never::Overlap { overlap: b }) => a == b,
-            _ => false,
-        };
-        if let Some(before) = invariants[..n].iter().position(same) {
-            return Err(duplicate(&at, before + 1));
-        }
-        if let Never::That(source) = &invariant.never {
-            check_expression(scenario, others, source, &at)?;
-            check_beginning(scenario, source, &at)?;
-        }
+    found.keep(check_together(scenario, &at));
+    found.keep(check_quoted(scenario, all));
+    let Some((invariants, at)) = scenario.written_invariants() else { return found.or(()) };
+    let others = if scenario.variant().invariants.is_some() { &[][..] } else { all };
+    for n in 0..invariants.len() {
+        found.keep(check_invariant(scenario, others, (invariants, n), &at.index(n).key("never")));
     }
-    Ok(())
+    found.or(())
 }
 
-/// Reports an invariant with a count that no run reaches, in whichever variant it is judged.
-pub(crate) fn check_invariants(scenarios: &[Scenario]) -> Result<(), Mistake> {
-    let mut judged: Vec<(Path, Vec<Option<Finding>>)> = Vec::new();
+fn check_claim(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
+    let claims = &scenario.variant().claims;
+    let claim = &claims[n];
+    let same = |other: &Claim| match (other, claim) {
+        (Claim::Bare(a) | Claim::That { that: a, .. }, Claim::Bare(b) | Claim::That { that: b, .. }) => {
+            a == b
+        }
+        _ => false,
+    };
+    if let Some(before) = claims[..n].iter().position(same) {
+        return Err(duplicate(at, before + 1));
+    }
+    match claim {
+        Claim::Bare(source) => check_expression(scenario, &[], source, at),
+        Claim::That { that, .. } => check_expression(scenario, &[], that, &at.key("that")),
+        Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, at),
+    }
+}
+
+fn check_invariant(
+    scenario: &Scenario,
+    others: &[Scenario],
+    (invariants, n): (&[Invariant], usize),
+    at: &Path,
+) -> Result<(), Mistake> {
+    let same = |other: &Invariant| match (&other.never, &invariants[n].never) {
+        (Never::That(a), Never::That(b)) | (Never::Overlap { overlap: a }, Never::Overlap { overlap: b }) => {
+            a == b
+        }
+        _ => false,
+    };
+    if let Some(before) = invariants[..n].iter().position(same) {
+        return Err(duplicate(at, before + 1));
+    }
+    let Never::That(source) = &invariants[n].never else { return Ok(()) };
+    check_expression(scenario, others, source, at)?;
+    check_beginning(scenario, source, at)
+}
+
+/// Reports an invariant, or what makes a choice right, with a count that no run reaches, in whichever variant it is judged.
+pub(crate) fn check_reached(scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let mut judged: Vec<(Path, Option<Finding>)> = Vec::new();
     for scenario in scenarios.iter().filter(|scenario| scenario.loaded.lesson.kata.is_none()) {
-        let Some((invariants, at)) = scenario.written_invariants() else { continue };
-        for (n, invariant) in invariants.iter().enumerate() {
-            let Never::That(source) = &invariant.never else { continue };
-            // A parameter may get another value on the command line, and what nobody ever does to a key may be said of
-            // every key.
-            let is_literal = |part: &&str| {
-                split_comparison(part).is_some_and(|(left, _, right)| {
-                    literal(right).is_some() && !left.contains("_by_another") && !left.contains("holders")
-                })
-            };
+        // A parameter may get another value on the command line, and what nobody ever does to a key may be said of
+        // every key.
+        let is_literal = |part: &&str, is_right: bool| {
+            split_comparison(part).is_some_and(|(left, _, right)| {
+                let open = left.contains("_by_another") || left.contains("holders") && !is_right;
+                literal(right).is_some() && !open
+            })
+        };
+        let of = |source: &str, is_right: bool| {
             let parts = if source.contains(" or ") { Vec::new() } else { joined(source) };
-            let lint = parts.iter().filter(|part| is_literal(part)).find_map(|part| of_most(part, scenario));
-            let at = at.index(n).key("never");
-            match judged.iter_mut().find(|(known, _)| *known == at) {
-                Some((_, lints)) => lints.push(lint),
-                None => judged.push((at, vec![lint])),
+            parts.iter().filter(|part| is_literal(part, is_right)).find_map(|part| of_most(part, scenario))
+        };
+        let (invariants, at) = scenario.written_invariants().unwrap_or_default();
+        for (n, invariant) in invariants.iter().enumerate() {
+            if let Never::That(source) = &invariant.never {
+                judged.push((at.index(n).key("never"), of(source, false)));
+            }
+        }
+        for line in &scenario.story {
+            let Act::Ask(ask) = &line.act else { continue };
+            let at = line.path.key("ask").key("choices");
+            for (n, choice) in ask.choices.iter().enumerate() {
+                if let RightPlan::When(right) = &choice.right {
+                    judged.push((at.index(n).key("right"), of(right.source(), true)));
+                }
             }
         }
     }
-    let never = judged.into_iter().find_map(|(at, lints)| {
-        let lints: Option<Vec<Finding>> = lints.into_iter().collect();
-        Some((at, lints?.pop()?))
+    let never = judged.iter().find_map(|(at, lint)| {
+        let all = judged.iter().filter(|(other, _)| other == at).all(|(_, lint)| lint.is_some());
+        lint.clone().filter(|_| all).map(|lint| (at, lint))
     });
-    never.map_or(Ok(()), |(at, lint)| Mistake::if_found(&at, Some(lint)))
+    never.map_or(Ok(()), |(at, lint)| Err(at.mistake(lint)))
 }
 
 /// The mistake of a duplicate in a list.
@@ -240,25 +265,19 @@ fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mista
     )))
 }
 
-/// Checks the conditions that the story waits for and those that decide its questions.
-fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
-    for line in &scenario.story {
-        match &line.act {
-            Act::Await(until) => {
-                check_expression(scenario, &[], until.that.source(), &line.path.key("await").key("that"))?;
-            }
-            Act::Ask(ask) => {
-                for (n, choice) in ask.choices.iter().enumerate() {
-                    if let RightPlan::When(right) = &choice.right {
-                        let at = line.path.key("ask").key("choices").index(n).key("right");
-                        check_comparison(scenario, &[], right.source(), &at)?;
-                    }
-                }
-            }
-            _ => {}
+/// Checks the condition that a line of the story waits for, or those that decide its question.
+fn check_line(scenario: &Scenario, line: &StoryLine) -> Result<(), Mistake> {
+    match &line.act {
+        Act::Await(until) => {
+            check_expression(scenario, &[], until.that.source(), &line.path.key("await").key("that"))
         }
+        Act::Ask(ask) => ask.choices.iter().enumerate().try_for_each(|(n, choice)| {
+            let RightPlan::When(right) = &choice.right else { return Ok(()) };
+            let at = line.path.key("ask").key("choices").index(n).key("right");
+            check_comparison(scenario, &[], right.source(), &at)
+        }),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn check_expression(
@@ -472,5 +491,8 @@ fn check_comparison(
                 .or_else(|| subject_lint(source, subjects))
                 .filter(|_| scenario.loaded.lesson.kata.is_none())
         });
-    Mistake::if_found(at, found)
+    Mistake::if_found(at, found)?;
+    // Each item of a list is compared with a reply.
+    let listed = parts.iter().flat_map(|part| items::compared(part));
+    listed.into_iter().try_for_each(|one| check_comparison(scenario, others, &one, at))
 }

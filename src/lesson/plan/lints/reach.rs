@@ -203,6 +203,7 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_lost_key(part, scenario, servers))
             .or_else(|| of_crash(part, scenario))
             .or_else(|| of_reply(part, scenario))
+            .or_else(|| of_code_among(part, scenario))
             .or_else(|| of_version(part, scenario))
             .or_else(|| of_listed(part, scenario))
             .or_else(|| of_before(part, scenario))
@@ -265,6 +266,10 @@ pub(super) fn of_replicas(source: &str, program: &Program, scenario: &Scenario) 
 
 /// The largest value of a count, and the reason.
 fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
+    if let Some((one, other)) = left.split_once(" + ") {
+        let ((one, why), (other, _)) = (most(one, scenario)?, most(other, scenario)?);
+        return Some((one + other, why));
+    }
     let actors = || both!("so many actors are there", "一共只有这么多参与者");
     let number = |count: usize| i64::try_from(count).ok();
     if scenario.counters.contains(left) {
@@ -448,6 +453,32 @@ fn of_reply(source: &str, scenario: &Scenario) -> Option<Finding> {
     let Literal::Text(code) = literal(right)? else { return None };
     let (program, label) = scenario.reply(left)?;
     unallowed(program, label, code)
+}
+
+/// The finding about an error that none of the replies in a list can be: `'1213' in [A.take, B.take]`.
+fn of_code_among(source: &str, scenario: &Scenario) -> Option<Finding> {
+    let (code, listed) = source.split_once(" in ")?;
+    let Literal::Text(code) = literal(code.trim())? else { return None };
+    let listed = listed.trim();
+    let inside = |begin: &str, end: char| listed.strip_prefix(begin)?.strip_suffix(end);
+    let names: Vec<String> = match (inside("[", ']'), inside("replies(", ')')) {
+        (Some(names), _) => names.split(',').map(|name| name.trim().to_owned()).collect(),
+        (_, Some(moves)) => {
+            let moves = moves.trim().trim_matches(['\'', '"']);
+            let (who, label) = moves.rsplit_once('.').unwrap_or(("", moves));
+            let actors = scenario.actors.iter().map(|plan| plan.actor.name.as_str());
+            let meant = actors.filter(|name| name.starts_with(who));
+            meant.map(|name| format!("{name}.{label}")).collect()
+        }
+        _ => return None,
+    };
+    let of = |name: &String| {
+        let (program, label) = scenario.reply(name)?;
+        unallowed(program, label, code)
+    };
+    let known = names.iter().filter(|name| scenario.reply(name).is_some_and(|(of, label)| of.labels.contains(label)));
+    let found: Option<Vec<Finding>> = known.map(of).collect();
+    found?.pop()
 }
 
 /// The finding about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
