@@ -2,8 +2,8 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    ops::Range,
-    sync::{Mutex, PoisonError},
+    ops::{Deref, Range},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::key_history::KeyHistory;
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Facts {
     pub(crate) log: Log,
     pub(crate) world: World,
-    pub(crate) key_history: KeyHistory,
+    key_history: Mutex<HistorySoFar>,
     /// The actors for each name: of an actor, a process, or a group.
     pub(crate) groups: HashMap<String, Vec<ActorId>>,
     /// Whether the events behind an answer are recorded as evidence. That takes longer than most answers.
@@ -29,10 +29,34 @@ pub(crate) struct Facts {
     trace: Mutex<BTreeSet<usize>>,
 }
 
+/// The history of keys after the first `events` events. Most expressions do not ask for it, and it takes longer than
+/// all the rest, so events are read when it is asked for.
+#[derive(Debug)]
+pub(crate) struct HistorySoFar {
+    keys: KeyHistory,
+    events: usize,
+}
+
+impl Deref for HistorySoFar {
+    type Target = KeyHistory;
+
+    fn deref(&self) -> &KeyHistory {
+        &self.keys
+    }
+}
+
 impl Facts {
     pub(crate) fn new(scenario: &Scenario, log: &Log) -> Self {
         let mut facts = Self::empty(scenario);
         facts.extend(log.events());
+        facts
+    }
+
+    /// As [`Facts::new`], without recording evidence.
+    pub(crate) fn untraced(scenario: &Scenario, events: &[Event]) -> Self {
+        let mut facts = Self::empty(scenario);
+        facts.tracing = false;
+        facts.extend(events);
         facts
     }
 
@@ -52,7 +76,7 @@ impl Facts {
         Self {
             log: Log::new(),
             world: World::default(),
-            key_history: KeyHistory::new(scenario),
+            key_history: Mutex::new(HistorySoFar { keys: KeyHistory::new(scenario), events: 0 }),
             groups,
             tracing: true,
             only_lasting_waits: false,
@@ -61,11 +85,22 @@ impl Facts {
     }
 
     pub(crate) fn extend(&mut self, events: &[Event]) {
-        for event in events {
-            self.key_history.take(self.log.len(), event);
-            self.log.append(event.clone());
-        }
+        self.log.extend(events.iter().cloned());
         self.world.seek(&self.log, self.log.len());
+    }
+
+    /// Replaces the history of keys by one of the whole log: the log lacks earlier events.
+    pub(crate) fn replace_key_history(&mut self, keys: KeyHistory) {
+        self.key_history = Mutex::new(HistorySoFar { keys, events: self.log.len() });
+    }
+
+    pub(crate) fn key_history(&self) -> MutexGuard<'_, HistorySoFar> {
+        let mut history = self.key_history.lock().unwrap_or_else(PoisonError::into_inner);
+        for (n, event) in self.log.events().iter().enumerate().skip(history.events) {
+            history.keys.take(n, event);
+        }
+        history.events = self.log.len();
+        history
     }
 
     /// Records events as evidence for the expression that is being evaluated.
@@ -181,8 +216,8 @@ impl Facts {
     /// have finished their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
         let author = match (self.key(key, None), self.entry(key)) {
-            (Some(held), _) => self.key_history.owner(key, held.value.text()),
-            (None, Some(_)) => self.key_history.setter_of(key),
+            (Some(held), _) => self.key_history().owner(key, held.value.text()),
+            (None, Some(_)) => self.key_history().setter_of(key),
             (None, None) => None,
         };
         let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else { return false };
@@ -196,9 +231,9 @@ impl Facts {
             Some(Observed::Redis(keyspace)) => keyspace.keys.get(key),
             _ => None,
         });
-        let entry = || self.entry(key).and_then(|_| self.key_history.setter_of(key));
+        let entry = || self.entry(key).and_then(|_| self.key_history().setter_of(key));
         let Some((author, sent)) =
-            held.map_or_else(entry, |held| self.key_history.owner(key, held.value.text()))
+            held.map_or_else(entry, |held| self.key_history().owner(key, held.value.text()))
         else {
             return Vec::new();
         };

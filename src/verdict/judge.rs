@@ -23,8 +23,7 @@ use crate::{
 
 /// Whether an expression is true of the log so far; false if it depends on what has not happened yet.
 pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
-    let facts = Arc::new(Facts::new(scenario, log));
-    that.is_so(facts.names(scenario))
+    that.is_so(Arc::new(Facts::untraced(scenario, log.events())).names(scenario))
 }
 
 /// As [`is_so`], for a log that lacks the earlier commands on keys: `history` has those.
@@ -34,9 +33,9 @@ pub(crate) fn is_so_after(
     history: Option<&KeyHistory>,
     that: &Expr,
 ) -> Result<bool, String> {
-    let mut facts = Facts::new(scenario, log);
+    let mut facts = Facts::untraced(scenario, log.events());
     if let Some(history) = history {
-        facts.key_history = history.clone();
+        facts.replace_key_history(history.clone());
     }
     that.is_so(Arc::new(facts).names(scenario))
 }

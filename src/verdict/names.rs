@@ -122,7 +122,7 @@ impl Facts {
             // The number of notifications of the change that woke the most clients.
             "herd" => {
                 let (): () = from_args(args)?;
-                return Ok(self.counted(self.key_history.wakeups.largest().to_vec()));
+                return Ok(self.counted(self.key_history().wakeups.largest().to_vec()));
             }
             _ => {}
         }
@@ -178,8 +178,8 @@ impl Facts {
                 self.orphaned(about).into()
             }
             // How often a client did that to a key which another client had set.
-            "deleted_by_another" => self.counted(self.key_history.foreign(about, Access::Deleted).to_vec()),
-            "renewed_by_another" => self.counted(self.key_history.foreign(about, Access::Expiry).to_vec()),
+            "deleted_by_another" => self.counted(self.key_history().foreign(about, Access::Deleted).to_vec()),
+            "renewed_by_another" => self.counted(self.key_history().foreign(about, Access::Expiry).to_vec()),
             "finished" => {
                 let members = self.members(about)?;
                 self.note(|| {

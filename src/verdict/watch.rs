@@ -196,8 +196,9 @@ impl Watch {
                     self.settled[n] = true;
                     // In the middle of a step the expression may not be evaluable yet: that counts as false.
                     let is_so = |facts: &Arc<Facts>| expr.is_so(facts.names(scenario)).unwrap_or(false);
-                    let first =
-                        first_true((before, end), |end| is_so(&Arc::new(untraced(scenario, log, end))));
+                    let first = first_true((before, end), |end| {
+                        is_so(&Arc::new(Facts::untraced(scenario, &log.events()[..end])))
+                    });
                     let evidence = evidence(scenario, log, expr, first);
                     self.found.push(Breach { invariant: n, at: first - 1, evidence });
                     self.lasting.push(n);
@@ -231,7 +232,7 @@ impl Watch {
             Some(_) if is_new => Some(None),
             Some(expr) => Some(Some(
                 first_true((before, end), |end| {
-                    let mut facts = untraced(scenario, log, end);
+                    let mut facts = Facts::untraced(scenario, &log.events()[..end]);
                     facts.only_lasting_waits = true;
                     is_over(expr, &Arc::new(facts))
                 }) - 1,
@@ -312,7 +313,7 @@ fn is_about_amounts(scenario: &Scenario, expr: &Expr) -> bool {
 /// Facts that can be changed; if values made of the old facts still exist, new facts of the first `end` events.
 fn writable<'f>(facts: &'f mut Arc<Facts>, scenario: &Scenario, log: &Log, end: usize) -> &'f mut Facts {
     if Arc::get_mut(facts).is_none() {
-        *facts = Arc::new(untraced(scenario, log, end));
+        *facts = Arc::new(Facts::untraced(scenario, &log.events()[..end]));
     }
     let facts = Arc::get_mut(facts).expect("nobody else has them");
     facts.tracing = false;
@@ -390,13 +391,6 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
         events.push(Event { at: event.at, kind: moved(&places, event.kind.clone()) });
     }
     Some(events)
-}
-
-fn untraced(scenario: &Scenario, log: &Log, end: usize) -> Facts {
-    let mut facts = Facts::empty(scenario);
-    facts.tracing = false;
-    facts.extend(&log.events()[..end]);
-    facts
 }
 
 /// The length of the shortest prefix for which `is_so`, given that it is false for `no` events and true for `yes`. By

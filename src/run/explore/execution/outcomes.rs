@@ -7,18 +7,19 @@ use super::{
     in_process::{InProcess, Node},
     keyspace::{KeyContents, Keyspace},
     tracked::Tracked,
+    trail::Trail,
     watched::{Question, WatchedInvariant},
 };
 use crate::{
     clock::LessonTime,
-    lesson::Scenario,
+    lesson::{Scenario, expr::Expr},
     log::{ActorId, Event, EventKind, Log, Observed},
     program::Actor,
     run::{
         explore::{Broken, Ending, ExploreError, StepFootprint},
         race::{Outcome, OutcomeFields},
     },
-    verdict,
+    verdict::{self, facts::Facts},
     world::World,
 };
 
@@ -28,11 +29,30 @@ pub(crate) struct OutcomeCache {
     /// By everything but the final values, and by the entries that these are read from.
     outcomes: HashMap<(Outcome, KeyContents), Arc<Outcome>>,
     answers: HashMap<Question, bool>,
+    /// The trail that was judged last by its whole log, with what is known of it. The next one is mostly a step longer.
+    judged: Option<(Trail, Arc<Facts>)>,
 }
 
 impl OutcomeCache {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        Self { fields: OutcomeFields::of(scenario), outcomes: HashMap::new(), answers: HashMap::new() }
+        Self {
+            fields: OutcomeFields::of(scenario),
+            outcomes: HashMap::new(),
+            answers: HashMap::new(),
+            judged: None,
+        }
+    }
+
+    /// Whether an expression is true of the whole log of a trail.
+    fn is_so_of_all(&mut self, scenario: &Scenario, trail: &Trail, that: &Expr) -> Result<bool, String> {
+        let grown = self.judged.take().and_then(|(known, mut facts)| {
+            Arc::get_mut(&mut facts)?.extend(trail.beyond(&known)?);
+            Some(facts)
+        });
+        let facts = grown.unwrap_or_else(|| Arc::new(Facts::untraced(scenario, trail.log().events())));
+        let is_so = that.is_so(facts.names(scenario));
+        self.judged = Some((trail.clone(), facts));
+        is_so
     }
 
     /// The counters that are part of outcomes.
@@ -74,8 +94,8 @@ impl InProcess {
         node: &Node,
     ) -> Result<bool, ExploreError> {
         let Some(reads) = &watch.reads else {
-            let log = node.trail.log();
-            return verdict::is_so(&self.scenario, &log, &watch.expr).map_err(ExploreError::Invariant);
+            let is_so = self.cache.is_so_of_all(&self.scenario, &node.trail, &watch.expr);
+            return is_so.map_err(ExploreError::Invariant);
         };
         let count = |counter: &String| node.tracked.counters.get(counter).copied().unwrap_or(0);
         let entries = self.entries(node, &reads.keys);

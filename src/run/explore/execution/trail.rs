@@ -62,6 +62,22 @@ impl Trail {
         log
     }
 
+    /// The events that this trail has and another has not, if it is that one or continues it by one step.
+    pub(crate) fn beyond(&self, other: &Self) -> Option<&[Event]> {
+        if !Arc::ptr_eq(&self.beginning, &other.beginning) {
+            return None;
+        }
+        if self.is(other) {
+            return Some(&[]);
+        }
+        let last = self.last.as_ref()?;
+        let is_next = match (&last.before, &other.last) {
+            (Some(before), Some(other)) => Arc::ptr_eq(before, other),
+            (before, other) => before.is_none() && other.is_none(),
+        };
+        is_next.then_some(last.events.as_slice())
+    }
+
     /// Whether this is the very same trail, and not another one of equal steps.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.last, &other.last) {
