@@ -215,6 +215,12 @@ impl Command {
         }
     }
 
+    /// Whether what [`Command::leaves`] names ends with the client's process: it is in the process or its connections, and
+    /// not in the server.
+    pub(crate) fn leaves_in_client(&self) -> bool {
+        !matches!(self, Self::Etcd(_) | Self::Zookeeper(_))
+    }
+
     /// Its arguments after the name: keys, values, options; a path and its data.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         let (first, second): (&[String], &[String]) = match self {

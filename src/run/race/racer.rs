@@ -2,7 +2,7 @@
 //! actor continues as soon as it has its reply, and the machine decides which reply comes first.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     time::{Duration, Instant},
 };
 
@@ -42,6 +42,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How long nothing arrives before servers are asked whether they block an operation. Real time.
 const SILENCE: Duration = Duration::from_millis(5);
 
+/// Who holds state that only a new process gets rid of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Holder {
+    /// A client's process or its connections.
+    Client,
+    Server,
+}
+
 /// A lab with its clients, which runs one race after another.
 pub struct Racer {
     pub(crate) director: Director,
@@ -51,9 +59,9 @@ pub struct Racer {
     pub(crate) connections: Connections,
     /// The first events of each log: the actors and their sessions.
     opening: Vec<EventKind>,
-    /// Whether a server or a client holds state that only a new process gets rid of.
+    /// Whether a server holds state that only a new process gets rid of; in races, also a client.
     pub(crate) needs_restart: bool,
-    /// Whether a client was killed.
+    /// Whether a client was killed, or holds such state.
     pub(crate) needs_clients: bool,
     /// Names on which watches may remain.
     pub(crate) watched: Vec<String>,
@@ -211,7 +219,7 @@ impl Racer {
             silent = Instant::now();
             director.clock.set_rate(Rate::NORMAL)?;
         }
-        self.needs_restart = self.leaves_state();
+        self.needs_restart = self.leaves_state().is_some();
         let director = &mut self.director;
         director.clock.set_rate(Rate::PAUSED)?;
         for state in director.harness.observe().await? {
@@ -221,10 +229,11 @@ impl Racer {
         Ok(stops::with_stops(&log))
     }
 
-    /// Whether a server, a client or a connection holds state that emptying the servers does not remove.
-    pub(crate) fn leaves_state(&self) -> bool {
+    /// Who holds state that emptying the servers does not remove.
+    pub(crate) fn leaves_state(&self) -> Option<Holder> {
         let Director { pending, recorder, .. } = &self.director;
-        !pending.is_empty() || leaves_state(&recorder.log) || self.scenario.shows_root()
+        let in_server = !pending.is_empty() || self.scenario.shows_root();
+        if in_server { Some(Holder::Server) } else { leaves_state(&recorder.log) }
     }
 
     /// Takes the log so far and begins a new one.
@@ -393,17 +402,34 @@ fn opening(director: &Director) -> Vec<EventKind> {
     kinds.filter(kept).collect()
 }
 
-/// Whether an actor has left state in its process, in a connection or in a server: a mutex, an open transaction.
-fn leaves_state(log: &Log) -> bool {
-    let mut left = HashSet::new();
+/// Who holds state that an actor has left: its process or its connection (a mutex, an open transaction), or a server.
+fn leaves_state(log: &Log) -> Option<Holder> {
+    let mut left = HashMap::new();
     for event in log.events() {
         if let EventKind::Sent { actor, command, server, .. } = &event.kind {
+            let holder = if command.leaves_in_client() { Holder::Client } else { Holder::Server };
             match command.leaves() {
-                Some((what, true)) => drop(left.insert((*actor, server, what))),
+                Some((what, true)) => drop(left.insert((*actor, server, what), holder)),
                 Some((what, false)) => drop(left.remove(&(*actor, server, what))),
                 None => {}
             }
         }
     }
-    !left.is_empty()
+    left.into_values().max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Holder, leaves_state};
+    use crate::log::{Log, testing::sent};
+
+    #[test]
+    fn what_a_connection_holds_ends_with_its_client_and_the_rest_only_with_the_server() {
+        let begun = || vec![sent(1, 0, "redis", "begin", "MULTI")];
+        let after = |more| leaves_state(&begun().into_iter().chain([more]).collect::<Log>());
+        assert_eq!(leaves_state(&begun().into_iter().collect::<Log>()), Some(Holder::Client));
+        assert_eq!(after(sent(2, 0, "redis", "end", "EXEC")), None);
+        assert_eq!(after(sent(2, 1, "redis", "end", "EXEC")), Some(Holder::Client));
+        assert_eq!(after(sent(2, 1, "zookeeper", "create", "create -s /lock-")), Some(Holder::Server));
+    }
 }

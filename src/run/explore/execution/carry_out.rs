@@ -11,7 +11,7 @@ use crate::{
     program::Actor,
     run::{
         explore::CarriedOut,
-        race::racer::Racer,
+        race::racer::{Holder, Racer},
         session::{
             RunError, harness::session_timeout_ms, setup::Connections, supervision::supervised,
             time::LEAPS_IN_TIMEOUT,
@@ -164,7 +164,12 @@ impl Racer {
 
     /// Ends an order. Returns its log, which closes with what the servers hold.
     pub(crate) async fn finish_order(&mut self) -> Result<Log, RunError> {
-        self.needs_restart |= self.leaves_state();
+        match self.leaves_state() {
+            Some(Holder::Server) => self.needs_restart = true,
+            // External programs are started anew for each order.
+            Some(Holder::Client) => self.needs_clients |= !self.scenario.is_attached(),
+            None => {}
+        }
         for state in self.director.harness.observe().await? {
             self.director.recorder.record(EventKind::State(state));
         }
