@@ -19,7 +19,10 @@ use super::{
     millis, output, print, words,
 };
 use crate::{
-    lab::LabOptions,
+    lab::{
+        LabOptions,
+        ready::{ReadyLabs, Reuse},
+    },
     lesson::{Loaded, Scenario},
     log::Log,
     printable,
@@ -60,7 +63,7 @@ pub struct RunArgs {
     /// Runs each variant N times, 1 to 10000, and says in how many of them all claims held
     #[arg(long, value_name = "N", conflicts_with = "record", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Runs N variants at the same time, 1 to 64 [default: two for each processor; with --record, one]
+    /// Runs N variants at the same time, 1 to 64 [default: three for each processor; with --record, one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: Option<u8>,
     /// With --json: also prints every event of the run
@@ -92,11 +95,11 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         None => vec![None; scenarios.len()],
         Some(path) => recording_files(global, path, &scenarios, args.force)?.into_iter().map(Some).collect(),
     };
-    // A run spends half of its time waiting for its servers.
-    let several = || 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
-    let jobs = args.jobs.map_or_else(|| if args.record.is_some() { 1 } else { several() }, usize::from);
+    let jobs = jobs(args);
     super::block_on(async {
         let lang = global.lang();
+        // A proof shows nothing that servers number, so it may use the lab that another one has left.
+        let proofs = LabOptions { reuse: Some(Reuse::Any(ReadyLabs::default())), ..options.clone() };
         let (mut ran, mut as_promised) = (0_usize, 0);
         let mut unexpected = Vec::new();
         let times = args.repeat.unwrap_or(1);
@@ -111,7 +114,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 let _place = places.acquire().await;
                 // Exploring every order gives the same result each time, so only the first repetition does
                 // it.
-                (scenario, file, n, report(global, scenario, &options, n == 1).await)
+                (scenario, file, n, report(global, scenario, &options, (n == 1).then_some(&proofs)).await)
             })
             .buffered(FINISHED_AHEAD + jobs);
         let several = scenarios.len() > 1 || times > 1;
@@ -178,6 +181,13 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     })
 }
 
+/// How many variants run at the same time.
+fn jobs(args: &RunArgs) -> usize {
+    // A run spends more than half of its time waiting for its servers and clients.
+    let several = || 3 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    args.jobs.map_or_else(|| if args.record.is_some() { 1 } else { several() }, usize::from)
+}
+
 /// Prints how many of the variants came out as promised, and the reports of the others.
 fn print_summary(
     (as_promised, ran): (usize, usize),
@@ -223,13 +233,13 @@ fn lessons(global: &Global, args: &RunArgs) -> Result<Vec<Arc<Loaded>>, Failure>
     }
 }
 
-/// One run: on real servers, or the carried recording if that is asked for. `proves`: also explores every
-/// order if the variant claims something about all of them.
+/// One run: on real servers, or the carried recording if that is asked for. With the options for `proofs`, also explores
+/// every order if the variant claims something about all of them.
 async fn report(
     global: &Global,
     scenario: &Scenario,
     options: &LabOptions,
-    proves: bool,
+    proofs: Option<&LabOptions>,
 ) -> Result<RunReport, Failure> {
     if global.recorded {
         // The carried recording is judged by the current claims.
@@ -239,8 +249,8 @@ async fn report(
     let named = |error| in_variant(scenario, error);
     unless_interrupted(Box::pin(async {
         let mut report = session::run_story(scenario, options, global.seed).await.map_err(named)?;
-        if proves {
-            explore_claim::prove(scenario, options, &mut report).await.map_err(named)?;
+        if let Some(proofs) = proofs {
+            explore_claim::prove(scenario, proofs, &mut report).await.map_err(named)?;
         }
         Ok(report)
     }))
@@ -263,7 +273,7 @@ fn in_variant(scenario: &Scenario, error: RunError) -> RunError {
 pub(crate) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
-    let report = super::block_on(report(global, scenario, &options, false))?;
+    let report = super::block_on(report(global, scenario, &options, None))?;
     Ok(report.log)
 }
 
