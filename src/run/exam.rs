@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::{
     explore::{Bounds, CarriedOut, ExploreError, Explored, OutcomeSeen, Progress, carry_out, explore},
-    moves::in_lines,
+    moves::{Answered, in_lines},
     session::RunError,
 };
 use crate::{
@@ -291,7 +291,7 @@ fn scripts(scenario: &Scenario, log: &Log) -> BTreeMap<String, String> {
 
 /// The moves with the commands that were sent, and with the replies if it is answered. Longer times are rounded, so that
 /// those of clocks that run do not differ by hundredths.
-fn commands(CarriedOut { moves, log, .. }: &CarriedOut, answered: bool) -> Vec<String> {
+fn commands(CarriedOut { moves, log, .. }: &CarriedOut, answered: bool) -> Vec<Answered> {
     let replies = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Replied { op, reply, .. } if answered => Some((*op, reply.brief())),
         _ => None,
@@ -299,24 +299,26 @@ fn commands(CarriedOut { moves, log, .. }: &CarriedOut, answered: bool) -> Vec<S
     let replies: HashMap<_, _> = replies.collect();
     let sent = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Sent { op, actor, label, command, .. } => {
-            let reply = replies.get(op).map_or_else(String::new, |reply| format!(" → {reply}"));
-            Some((format!("{}.{label}", log.called(*actor)), format!("{command}{reply}")))
+            let reply = replies.get(op).cloned().unwrap_or_default();
+            Some((format!("{}.{label}", log.called(*actor)), (command.to_string(), reply)))
         }
         _ => None,
     });
-    let mut sent: Vec<(String, String)> = sent.collect();
-    let with_command = |mut words: String| {
+    let mut sent: Vec<(String, (String, String))> = sent.collect();
+    let with_command = |words: &String| {
         let time = words.strip_prefix('+').and_then(|time| time.strip_suffix(" s")?.parse::<f64>().ok());
         if let Some(seconds) = time.filter(|seconds| *seconds >= 1.0) {
-            return format!("+{seconds:.1} s");
+            return Answered { words: format!("+{seconds:.1} s"), reply: String::new() };
         }
-        if let Some(at) = sent.iter().position(|(label, _)| *label == words) {
-            let (_, command) = sent.remove(at);
-            words = format!("{words}  {command}");
+        match sent.iter().position(|(label, _)| label == words) {
+            Some(at) => {
+                let (_, (command, reply)) = sent.remove(at);
+                Answered { words: format!("{words}  {command}"), reply }
+            }
+            None => Answered { words: words.clone(), reply: String::new() },
         }
-        words
     };
-    moves.iter().cloned().map(with_command).collect()
+    moves.iter().map(with_command).collect()
 }
 
 #[cfg(test)]

@@ -1,27 +1,42 @@
 //! Orders in words, with repeated moves folded.
 
+use std::ops::Range;
+
 use crate::text::{Lang, Text};
 
 /// Folds repeated moves, such as asking every second, into one entry: `(A.ask, +1 s) × 15`.
 pub(crate) fn folded(moves: &[String]) -> Vec<String> {
-    let mut lines = Vec::new();
+    let blocks = repeated(moves, |one, other| one == other).into_iter();
+    blocks.map(|(first, times)| in_brackets(&moves[first], times)).collect()
+}
+
+/// The first of each block of repeated moves, and how often it is repeated.
+fn repeated<T>(moves: &[T], alike: impl Fn(&T, &T) -> bool) -> Vec<(Range<usize>, usize)> {
+    let mut blocks = Vec::new();
     let mut at = 0;
     while at < moves.len() {
         let times = |length: usize| {
-            let first = moves.get(at..at + length);
-            moves[at..].chunks_exact(length).take_while(|next| Some(*next) == first).count()
+            let first = moves.get(at..at + length).unwrap_or_default();
+            let is_same = |next: &&[T]| {
+                next.len() == first.len() && next.iter().zip(first).all(|(one, other)| alike(one, other))
+            };
+            moves[at..].chunks_exact(length).take_while(is_same).count()
         };
         let (length, times) =
             (1..=8).map(|length| (length, times(length))).find(|(_, times)| *times > 2).unwrap_or((1, 1));
-        let line = moves[at..at + length].join(", ");
-        lines.push(match (times, length) {
-            (1, _) => line,
-            (_, 1) => format!("{line} × {times}"),
-            _ => format!("({line}) × {times}"),
-        });
+        blocks.push((at..at + length, times));
         at += length * times;
     }
-    lines
+    blocks
+}
+
+fn in_brackets(moves: &[String], times: usize) -> String {
+    let line = moves.join(", ");
+    match (times, moves.len()) {
+        (1, _) => line,
+        (_, 1) => format!("{line} × {times}"),
+        _ => format!("({line}) × {times}"),
+    }
 }
 
 /// An order in one line, for learners.
@@ -32,10 +47,43 @@ pub fn describe(moves: &[String]) -> Text {
     })
 }
 
-/// An order, for learners: one line for each move.
-pub fn in_lines(moves: &[String]) -> Vec<Text> {
-    let lines = |lang| folded(&moves.iter().map(|one| describe_one(one, lang)).collect::<Vec<_>>());
-    lines(Lang::En).into_iter().zip(lines(Lang::Zh)).map(|(en, zh)| Text::new(en, zh)).collect()
+/// A move, and what it was answered; empty if that is not shown.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    pub words: String,
+    pub reply: String,
+}
+
+impl Answered {
+    /// Whether the two can be folded: asked again, a server answers the same, or how much of a lease is left by then.
+    fn is_like(&self, other: &Self) -> bool {
+        let number = |reply: &str| reply.parse::<u64>().is_ok_and(|number| number > LARGEST_COUNT);
+        self.words == other.words
+            && (self.reply == other.reply || (number(&self.reply) && number(&other.reply)))
+    }
+}
+
+/// The largest reply that may be a count or a yes or no: larger ones are milliseconds.
+const LARGEST_COUNT: u64 = 99;
+
+/// An order, for learners: one line for each move or repeated moves. Replies that change have their first and last value.
+pub fn in_lines(moves: &[Answered]) -> Vec<Text> {
+    let blocks = repeated(moves, Answered::is_like).into_iter();
+    let line = |(first, times): (Range<usize>, usize)| {
+        Text::from_fn(|lang| {
+            let words = first.clone().map(|n| {
+                let (words, reply) = (describe_one(&moves[n].words, lang), &moves[n].reply);
+                let last = &moves[n + first.len() * (times - 1)].reply;
+                match reply.as_str() {
+                    "" => words,
+                    _ if reply == last => format!("{words} → {reply}"),
+                    _ => format!("{words} → {reply} … {last}"),
+                }
+            });
+            in_brackets(&words.collect::<Vec<_>>(), times)
+        })
+    };
+    blocks.map(line).collect()
 }
 
 /// A count of orders, for learners: `4,096`, `13.1 trillion`.
@@ -95,7 +143,7 @@ const FAULTS_ZH: [(&str, &str); 7] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{describe, folded, how_many};
+    use super::{Answered, describe, folded, how_many, in_lines};
 
     #[test]
     fn repeated_moves_are_folded() {
@@ -103,6 +151,28 @@ mod tests {
         assert_eq!(folded(&moves("abtbtbtbc")), ["a", "(b, t) × 3", "b", "c"]);
         assert_eq!(folded(&moves("aaab")), ["a × 3", "b"]);
         assert_eq!(folded(&moves("abab")), ["a", "b", "a", "b"]);
+    }
+
+    #[test]
+    fn answered_polls_are_folded_unless_the_answer_changes() {
+        let answered = |moves: &[(&str, &str)]| {
+            let moves = moves.iter();
+            let moves =
+                moves.map(|(words, reply)| Answered { words: (*words).into(), reply: (*reply).into() });
+            in_lines(&moves.collect::<Vec<_>>()).into_iter().map(|line| line.en).collect::<Vec<_>>()
+        };
+        let ask = |reply| ("B.ask  SET lock", reply);
+        let wait = ("+1 s", "");
+        assert_eq!(
+            answered(&[ask("(nil)"), wait, ask("(nil)"), wait, ask("(nil)"), wait, ask("OK")]),
+            ["(B.ask  SET lock → (nil), +1\u{a0}s) × 3", "B.ask  SET lock → OK"],
+        );
+        assert_eq!(
+            answered(&[ask("29993"), ask("28992"), ask("27991"), ask("1")]),
+            ["B.ask  SET lock → 29993 … 27991 × 3", "B.ask  SET lock → 1"],
+        );
+        assert_eq!(answered(&[ask("1"), ask("2"), ask("3")]).len(), 3, "counts are no times");
+        assert_eq!(answered(&[ask(""), ask(""), ask("")]), ["B.ask  SET lock × 3"]);
     }
 
     #[test]
