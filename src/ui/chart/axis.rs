@@ -172,7 +172,7 @@ impl Chart {
             return after.max(truth.map_or(0, |truth| truth.fault_room));
         }
         let lane = actor_with_tick(&event.kind).and_then(|actor| self.lanes.get(actor.0 as usize));
-        let Some(lane) = lane else { return after };
+        let Some(lane) = lane.or_else(|| self.late_reply(event)) else { return after };
         if lane.band.is_none() && lane.is_note(log, &event.kind, event.at) {
             return after;
         }

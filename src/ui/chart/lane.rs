@@ -38,12 +38,15 @@ pub fn as_written<'w>(log: &'w Log, word: &'w str) -> &'w str {
 /// The events of a request and of its reply.
 type Exchange = (usize, Option<usize>);
 
-/// A tick on a lane: an event and, if there is one, the reply to it.
+/// A tick on a lane: an event and, if there is one, the reply to it. A reply that comes in a later step than its request
+/// has a tick of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     pub x: u32,
     pub event: usize,
     pub reply: Option<usize>,
+    /// The reply that has a tick of its own.
+    late: Option<usize>,
     /// The same request to further servers, as for a majority of votes. All of them share one tick.
     pub others: Vec<Exchange>,
     /// The event that followed at once: a counter that grew, a wait that began.
@@ -124,7 +127,8 @@ pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
 
 impl Lane {
     pub(crate) fn mark(&mut self, log: &Log, event: usize, x: u32, detail: Detail) {
-        self.marks.push(Mark { x, event, reply: None, others: Vec::new(), note: None, waits: Vec::new() });
+        let (others, waits) = (Vec::new(), Vec::new());
+        self.marks.push(Mark { x, event, reply: None, late: None, others, note: None, waits });
         self.make_room(self.marks.len() - 1, log, detail);
     }
 
@@ -201,6 +205,24 @@ impl Lane {
                 None => known.reply = Some(reply),
             }
             self.make_room(mark, log, detail);
+        }
+    }
+
+    /// Whether a reply to the request of a mark that comes in a later step gets a tick of its own.
+    pub(crate) fn answers_late(&self, mark: usize, reply: &Reply) -> bool {
+        self.band.is_none()
+            && !reply.is_lost()
+            && self.marks.get(mark).is_some_and(|mark| mark.others.is_empty())
+    }
+
+    /// Adds the tick of a reply that comes in a later step than its request.
+    pub(crate) fn reply_late(&mut self, request: usize, (x, reply): (u32, usize), log: &Log, detail: Detail) {
+        if let Some(request) = self.marks.get_mut(request) {
+            request.late = Some(reply);
+        }
+        self.mark(log, reply, x, detail);
+        if let Some(mark) = self.marks.last_mut() {
+            mark.reply = Some(reply);
         }
     }
 
@@ -473,10 +495,14 @@ impl Mark {
                     let command = text::fit(command, command_columns);
                     return format!("{times} × {command} → {}", text::fit(&replies, columns));
                 }
+                if self.late.is_some_and(|late| late < position) {
+                    return text::fit(&command, command_columns).into_owned();
+                }
                 let reply = self.reply(log, position).map(in_short);
                 let reply = reply.as_deref().unwrap_or("…");
                 format!("{} → {}", text::fit(&command, command_columns), text::fit(reply, reply_columns))
             }
+            EventKind::Replied { reply, .. } => format!("→ {}", text::fit(&in_short(reply), reply_columns)),
             EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, command_columns)),
             EventKind::Took { label, .. } => format!("↯ {}", text::fit(named(log, label), command_columns)),
             EventKind::Counted { counter, by, .. } => {

@@ -203,12 +203,17 @@ impl Chart {
                 self.wire.push(WireRow::new(index));
             }
             EventKind::Replied { op, .. } => {
+                let is_late = self.late_reply(event).is_some();
                 if let Some(flight) = self.state.in_flight.remove(op) {
                     self.wire[flight.row].replied = Some(index);
                     let read = self.read(log, self.wire[flight.row].event, index);
                     let sent = self.wire[flight.row].event;
                     if let Some(lane) = self.lanes.get_mut(flight.lane) {
-                        lane.reply(flight.mark, (sent, index), log, self.detail);
+                        if is_late {
+                            lane.reply_late(flight.mark, (x, index), log, self.detail);
+                        } else {
+                            lane.reply(flight.mark, (sent, index), log, self.detail);
+                        }
                         if let Some((key, value, current)) = read {
                             lane.begin_read(&key, &value, current, (x, index));
                         }
@@ -310,6 +315,16 @@ impl Chart {
             EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
         }
+    }
+
+    /// The lane on which an event, a reply to a request of an earlier step, has a tick of its own: beside its request it
+    /// would look as if it had come at once.
+    fn late_reply(&self, event: &Event) -> Option<&Lane> {
+        let EventKind::Replied { op, reply, .. } = &event.kind else { return None };
+        let flight = self.state.in_flight.get(op)?;
+        let lane = self.lanes.get(flight.lane)?;
+        let is_late = self.wire[flight.row].event < self.state.step && lane.answers_late(flight.mark, reply);
+        is_late.then_some(lane)
     }
 
     /// A line of a program's log. Those in a row share a row: they are for the log's reader and not about the lock.

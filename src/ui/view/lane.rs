@@ -538,8 +538,9 @@ fn draw_mark(
     let Some(event) = scene.log.events().get(mark.event) else { return };
     let client = scene.actor_style(actor);
     let text_style = match &event.kind {
-        EventKind::Sent { .. } => match mark.reply(scene.log, plot.position) {
-            Some(reply) => wire::style(scene, mark.event, reply).remove_modifier(Modifier::BOLD),
+        EventKind::Sent { .. } | EventKind::Replied { .. } => match mark.reply(scene.log, plot.position) {
+            Some(reply) => wire::style(scene, selection::exchange(scene, mark.event).0, reply)
+                .remove_modifier(Modifier::BOLD),
             None => scene.style(Role::Chrome),
         },
         EventKind::Notified { .. } | EventKind::Took { .. } => scene.style(Role::Warning),
@@ -549,7 +550,8 @@ fn draw_mark(
     };
     let chosen = scene.selected.is_some_and(|event| {
         let (sent, _) = selection::exchange(scene, event);
-        mark.exchanges().any(|(known, _)| known == sent) || mark.note == Some(event)
+        mark.exchanges().any(|(known, _)| selection::exchange(scene, known).0 == sent)
+            || mark.note == Some(event)
     });
     let words = words(scene, plot, seen);
     // A glyph or a text reduced to an ellipsis would say nothing.
