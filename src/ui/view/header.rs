@@ -93,16 +93,28 @@ pub fn draw_ends<'a>(
     buf.set_line(area.right() - taken, area.y, &right, taken);
 }
 
-/// Draws the header of a lesson. Without room for the lesson's title it is in the frame of the story, if there is one.
-pub fn draw(view: &LessonView<'_>, has_story: bool, area: Rect, buf: &mut Buffer) {
-    let title = Title { elsewhere: has_story, ..title(view) };
-    draw_ends(|room| title.line(room), right(view, area.width), area, buf);
+/// The header of a lesson: its two ends.
+pub struct Header<'a> {
+    title: Title<'a>,
+    right: Vec<Span<'a>>,
+    area: Rect,
 }
 
-/// Whether the header of a lesson has room for the lesson's title.
-pub fn names_lesson(view: &LessonView<'_>, width: u16) -> bool {
-    let taken = Line::from(right(view, width)).width();
-    title(view).fits(usize::from(width).saturating_sub(taken))
+impl<'a> Header<'a> {
+    pub fn new(view: &LessonView<'a>, area: Rect) -> Self {
+        Self { title: title(view), right: right(view, area.width), area }
+    }
+
+    /// Whether there is room for the lesson's title. If not, it is in the frame of the story.
+    pub fn names_lesson(&self) -> bool {
+        let taken: usize = self.right.iter().map(Span::width).sum();
+        self.title.fits(usize::from(self.area.width).saturating_sub(taken))
+    }
+
+    pub fn draw(self, has_story: bool, buf: &mut Buffer) {
+        let title = Title { elsewhere: has_story, ..self.title };
+        draw_ends(|room| title.line(room), self.right, self.area, buf);
+    }
 }
 
 fn title<'a>(view: &LessonView<'a>) -> Title<'a> {
@@ -129,11 +141,13 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     let counts = view.free.is_none() && !view.was_chosen() && (width >= ROOMY || view.verdict().is_none());
     if let Some(step) = step(view).filter(|step| *step <= steps && counts) {
         let words = words::STEP.with(scene.lang, &[&step.to_string(), &steps.to_string()]);
-        spans.push(Span::styled(format!("{words}  "), chrome));
+        // The titles of some variants need each column.
+        let apart = if width < ROOMY { " " } else { "  " };
+        spans.push(Span::styled(format!("{words}{apart}"), chrome));
     }
     spans.push(Span::styled(time::moment(scene.display), scene.style(Role::Fresh)));
     let usual = (view.speed - 1.0).abs() < f64::EPSILON;
-    let speed = if usual && width < ROOMY { " ".to_owned() } else { format!("  {}x ", view.speed) };
+    let speed = if usual && width < ROOMY { String::new() } else { format!("  {}x ", view.speed) };
     spans.push(Span::styled(speed, chrome));
     if let Some(class) = view.class.filter(|_| width >= ROOMY) {
         let words = words::HERE.with(scene.lang, &[&class.tally.joined.to_string()]);
@@ -148,6 +162,7 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
         };
         spans.push(Span::styled(format!(" {words} "), scene.style(Role::Accent)));
     }
+    let mut says_clock = false;
     if !scene.log.is_empty() {
         let (words, role) = match scene.world.clock {
             ClockKind::Controlled => (words::CONTROLLED, Role::Good),
@@ -158,10 +173,10 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
         let clock = Span::styled(format!(" {} ", words.get(scene.lang)), style);
         // That the clock is controlled goes without saying where the variant's title would be cut.
         let taken = spans.iter().map(Span::width).sum::<usize>() + clock.width() + title(view).columns();
-        if scene.world.clock != ClockKind::Controlled || taken <= width.into() {
-            spans.push(clock);
-        }
+        says_clock = scene.world.clock != ClockKind::Controlled || taken <= width.into();
+        spans.extend(says_clock.then_some(clock));
     }
+    spans.extend((!says_clock).then(|| Span::raw(" ")));
     spans
 }
 

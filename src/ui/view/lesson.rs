@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    FreeView, SingleRun, banner, failure, header, key_hints, lanes, layout::Areas, paragraph, prelude::*,
-    program, scrubber::Scrubber, sequence, servers, wire,
+    FreeView, SingleRun, banner, failure, header::Header, key_hints, lanes, layout::Areas, paragraph,
+    prelude::*, program, scrubber::Scrubber, sequence, servers, wire,
 };
 use crate::{
     clock::ClockKind,
@@ -144,7 +144,9 @@ impl<'a> LessonView<'a> {
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
         let areas = self.areas(area);
         let lang = self.scene.lang;
-        header::draw(self, !areas.story.is_empty(), areas.header, buf);
+        let header = Header::new(self, areas.header);
+        let titled = header.names_lesson();
+        header.draw(!areas.story.is_empty(), buf);
         if !areas.warning.is_empty() {
             let words = format!(" {}", words::WALL_WARNING.get(lang));
             let Rect { x, y, width, .. } = areas.warning;
@@ -152,7 +154,7 @@ impl<'a> LessonView<'a> {
             buf.set_stringn(x, y, words, width.into(), self.scene.style(Role::Warning));
         }
         if !areas.story.is_empty() {
-            self.draw_story(areas.story, areas.header.width, buf);
+            self.draw_story(areas.story, titled, buf);
         }
         self.draw_panes(&areas, buf);
         if !areas.scrubber.is_empty() {
@@ -222,7 +224,8 @@ impl<'a> LessonView<'a> {
         Some(words.with(self.scene.lang, &[&self.scene.keys.label(action)]))
     }
 
-    fn draw_story(&self, area: Rect, header: u16, buf: &mut Buffer) {
+    /// Draws the story. The lesson's title is in its frame unless the header has it.
+    fn draw_story(&self, area: Rect, titled: bool, buf: &mut Buffer) {
         let lang = self.scene.lang;
         let shown = self.predictions.shown(&self.scene).filter(|_| self.free.is_none());
         let chosen = self.scene.selected.is_some();
@@ -237,7 +240,7 @@ impl<'a> LessonView<'a> {
             (false, None) => words::STORY,
         };
         let inner = self.frame(Pane::Story, title.get(lang), area, buf);
-        if !header::names_lesson(self, header) {
+        if !titled {
             let room = usize::from(area.width).saturating_sub(text::width(title.get(lang)) + 8);
             let title = format!(" {} ", text::fit(self.entry.lesson.title.get(lang), room));
             let width = u16::try_from(text::width(&title)).unwrap_or(area.width);

@@ -49,8 +49,6 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let style = |role| view.context.theme.style(role);
     let width = usize::from(area.width);
     buf.set_stringn(area.x, area.y, "─".repeat(width), width, style(Role::Chrome));
-    let badge = Line::from(badge(view, side));
-    let taken = badge.width().min(width);
     let (called, role) = view.called(side);
     let title = view.entry.variants.get(view.sides[side].variant);
     let title = title.map_or("", |variant| variant.title.get(view.context.lang));
@@ -59,7 +57,14 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
         (Some(_), ClockKind::Wall) => format!(" {} ", words::WALL.get(view.context.lang)),
         _ => String::new(),
     };
-    let room = width.saturating_sub(taken + text::width(called) + text::width(&clock) + 6);
+    // Who and when is also seen in the lanes: the title matters more.
+    let ways = [badge(view, side, false), badge(view, side, true)].map(Line::from);
+    let room = |badge: &Line<'_>| {
+        width.saturating_sub(badge.width().min(width) + text::width(called) + text::width(&clock) + 6)
+    };
+    let whole = ways.iter().find(|badge| text::width(title) <= room(badge));
+    let badge = whole.unwrap_or(&ways[1]);
+    let (taken, room) = (badge.width().min(width), room(badge));
     let line = Line::from(vec![
         Span::styled(format!(" {called} "), style(role).add_modifier(Modifier::BOLD | Modifier::REVERSED)),
         Span::styled(format!(" {} ", text::fit(title, room)), style(Role::Text).add_modifier(Modifier::BOLD)),
@@ -67,11 +72,11 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     ]);
     buf.set_line(area.x, area.y, &line, area.width);
     let x = area.right() - u16::try_from(taken).unwrap_or(area.width);
-    buf.set_line(x, area.y, &badge, area.right() - x);
+    buf.set_line(x, area.y, badge, area.right() - x);
 }
 
-/// The state of the run at the playhead, in words that are legible from the back row.
-fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
+/// The state of the run at the playhead, in words that are legible from the back row; in brief without who and when.
+fn badge(view: &CompareView<'_>, side: usize, brief: bool) -> Vec<Span<'static>> {
     let style = |role| view.context.theme.style(role);
     let world = view.sides[side].world;
     let mut spans = Vec::new();
@@ -102,6 +107,9 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         say(&format!("✗ {}", words::RUN_FAILED.get(view.context.lang)), loud);
     } else if let Some(worst) = worst(world) {
         say(&words::overlap_span(view.context.lang, worst.excess), loud);
+        if brief {
+            return spans;
+        }
         let named = &worst.holders[..worst.holders.len().min(NAMED)];
         let who = view.scene(side).map_or_else(String::new, |scene| banner::names(&scene, named));
         let span = match worst.apart {

@@ -245,16 +245,18 @@ impl<'a> CompareView<'a> {
         }
         let what = if self.is_fix() { words::COMPARISON } else { words::TWO_VARIANTS }.get(self.context.lang);
         let left = |room: usize| {
-            let room = room.saturating_sub(8 + text::width(what));
-            Line::from(vec![
+            let room = room.saturating_sub(5);
+            let title = self.entry.lesson.title.get(self.context.lang);
+            let mut spans = vec![
                 Span::styled(format!("{glyph} "), style(role)),
-                Span::styled(
-                    text::fit(self.entry.lesson.title.get(self.context.lang), room),
-                    style(Role::Accent),
-                ),
-                Span::styled(" · ", style(Role::Chrome)),
-                Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
-            ])
+                Span::styled(text::fit(title, room), style(Role::Accent)),
+            ];
+            // The headings of the halves say it, too.
+            if text::width(title) + 3 + text::width(what) <= room {
+                spans.push(Span::styled(" · ", style(Role::Chrome)));
+                spans.push(Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)));
+            }
+            Line::from(spans)
         };
         header::draw_ends(left, right, area, buf);
     }
