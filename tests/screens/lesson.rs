@@ -16,7 +16,7 @@ use lockstep::{
         app::{App, AppOptions, Ended, Message, Mode, run},
         chart::Chart,
         state::catalogue::{Catalogue, CatalogueEntry},
-        theme::{Environment, Glyphs, Ink, Role, Theme, ThemeName, glyphs},
+        theme::{Environment, Glyphs, Ink, Role, Theme, ThemeName, glyphs, text},
     },
     verdict::{Outcome, Verdict},
 };
@@ -26,6 +26,7 @@ use ratatui::{
     layout::Rect,
     style::{Color, Modifier},
 };
+use serde_json::json;
 
 use crate::{
     event_loop, scenarios, staged,
@@ -420,6 +421,61 @@ fn the_wall_clock_is_explained() {
         assert!(stand.shows(words), "{:#?}", stand.rows());
         let stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), lang, (80, 24));
         assert!(!stand.shows(words));
+    }
+}
+
+#[test]
+fn a_reply_of_a_later_step_has_a_tick_of_its_own() {
+    let mut s = staged::Script::new("Redis", ClockKind::Controlled, &staged::alone(&["A", "B"]));
+    s.call(0, "acquire", "SET lock a NX", json!("OK"));
+    s.believes(0, Belief::Holding);
+    s.key("lock", Some("a"), None);
+    s.stop(Stop::Move);
+    let op = s.sent(1, "wait", "BLPOP freed 0");
+    s.believes(1, Belief::Waiting);
+    s.stop(Stop::Move);
+    let asked = s.clone();
+    s.pass(1000);
+    s.call(0, "release", "RPUSH freed 1", json!(1));
+    s.believes(0, Belief::Nothing);
+    s.replied(op, 1, "wait", json!(["freed", "1"]));
+    s.believes(1, Belief::Holding);
+    s.stop(Stop::End);
+    let lane = |stand: &Stand| stand.rows().into_iter().find(|row| row.starts_with("│■ B")).expect("a lane");
+    for size in [(100, 30), (120, 40), (200, 60)] {
+        let before = Stand::lesson(asked.clone(), Lang::En, size);
+        assert!(lane(&before).contains("→ …"), "{:#?}", before.rows());
+        let mut after = Stand::lesson(s.clone(), Lang::En, size);
+        let row = lane(&after);
+        let column = |row: &str, words: &str| row.find(words).map(|at| text::width(&row[..at]));
+        let request = column(&row, "■ BLPOP freed 0").or_else(|| column(&row, "■ wait"));
+        let reply = column(&row, "■ → [\"freed\"");
+        let release = |row: &String| column(row, "● RPUSH").or_else(|| column(row, "● release"));
+        let release = after.rows().iter().filter(|row| row.starts_with("│● A")).find_map(release);
+        assert!(request.is_some() && request < release && release < reply, "{size:?} {:#?}", after.rows());
+        assert!(!row.contains('…'), "the request is over: {row}");
+        // Both ticks are one exchange.
+        after.keys("\t");
+        after.key(KeyCode::Up);
+        assert!(after.shows("BLPOP freed 0"), "{:#?}", after.rows());
+        after.assert_whole();
+    }
+}
+
+#[test]
+fn lanes_without_room_are_counted_in_one_way() {
+    for lang in LANGS {
+        for size in [(60, 16), (80, 24)] {
+            let stand = Stand::lesson(staged::oversell(), lang, size);
+            let rows = stand.rows();
+            let axis = rows.iter().find(|row| row.contains('↑') && row.contains("ms")).expect("an axis");
+            let label: String = axis.chars().skip(1).take_while(|c| *c != '─').collect();
+            let names = rows.iter().filter_map(|row| row.strip_prefix('│')?.split_whitespace().nth(1));
+            let shown =
+                names.filter(|name| name.strip_prefix('B').is_some_and(|n| n.parse::<u8>().is_ok())).count();
+            assert!(shown < 10, "the screen is too large for this test: {rows:#?}");
+            assert!(label.trim_start().starts_with(&format!("+{} ", 10 - shown)), "{size:?} {rows:#?}");
+        }
     }
 }
 

@@ -154,7 +154,7 @@ impl Script {
     }
 }
 
-fn alone(names: &[&str]) -> Vec<(String, String, bool)> {
+pub fn alone(names: &[&str]) -> Vec<(String, String, bool)> {
     names.iter().map(|name| ((*name).to_owned(), (*name).to_owned(), false)).collect()
 }
 

@@ -99,6 +99,15 @@ struct Division {
 }
 
 fn divide(scene: &Scene<'_>, area: Rect) -> Division {
+    divide_with(scene, area, rows)
+}
+
+/// The same with arbitrary members of crowds, where only heights are asked for.
+fn divide_to_count(scene: &Scene<'_>, area: Rect) -> Division {
+    divide_with(scene, area, rows_to_count)
+}
+
+fn divide_with(scene: &Scene<'_>, area: Rect, rows: fn(&Scene<'_>, u16) -> Vec<Row>) -> Division {
     let below = server_rows(scene, area).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
@@ -129,7 +138,9 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     match bands {
         // No higher than the lanes that they are compared with.
         0 if below > 0 && truth + left / below < height.0 => {
-            (truth, higher) = (truth + left / below, left % below);
+            truth += left / below;
+            // Not where the row would only separate the first servers and not the others.
+            higher = if truth == AIRY { 0 } else { left % below };
         }
         0 if below > 0 => truth = truth.max(height.0),
         0 => {}
@@ -185,14 +196,6 @@ fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     kept.iter().chain(hidden.iter()).map(|n| rows[*n]).collect()
 }
 
-/// The number of lanes that do not fit.
-fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
-    let division = divide(scene, area);
-    let room = (division.below.height - division.higher) / division.truth;
-    let actors = division.rows.len() - placed(scene, scroll, &division).len();
-    actors + servers(scene, room).len().saturating_sub(room.into())
-}
-
 /// The rows that give the lanes ample space, including the servers and the axis.
 pub fn preferred_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     rows_of(scene, area, lane::ROOMY)
@@ -242,7 +245,7 @@ pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
 
 /// The maximum scroll position without an axis below the lanes.
 pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
-    divide(scene, area).hidden
+    divide_to_count(scene, area).hidden
 }
 
 pub(crate) fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
@@ -351,7 +354,7 @@ pub fn rows_for_all(scene: &Scene<'_>) -> u16 {
 
 /// How many of `height` rows are used.
 pub fn used_rows(scene: &Scene<'_>, height: u16) -> u16 {
-    let division = divide(scene, Rect { height, ..Rect::default() });
+    let division = divide_to_count(scene, Rect { height, ..Rect::default() });
     division.lanes.height + division.below.height
 }
 
@@ -360,13 +363,16 @@ pub fn scroll_to(scene: &Scene<'_>, actor: Option<ActorId>, area: Rect) -> u16 {
 }
 
 pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
-    divide(scene, area).lanes.bottom()
+    divide_to_count(scene, area).lanes.bottom()
 }
 
 pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
-    let Division { rows, truth, .. } = divide(scene, area);
-    let most = NAMES.1.max((area.width / PART_OF_NAMES).into());
-    let rows = rows.into_iter().map(|row| match row {
+    names_of(scene, &divide(scene, area), area.width)
+}
+
+fn names_of(scene: &Scene<'_>, Division { rows, truth, .. }: &Division, width: u16) -> usize {
+    let (most, truth) = (NAMES.1.max((width / PART_OF_NAMES).into()), *truth);
+    let rows = rows.iter().map(|row| match *row {
         Row::Actor(actor) => text::width(scene.name(actor)) + 2,
         Row::Band(n) => text::width(&scene.chart.bands[n].client),
     });
@@ -398,16 +404,14 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         banner::draw_large(scene, area, buf);
     }
     let above = above_axis(below);
-    let names = names(scene, above);
+    let division = divide(scene, above);
+    let names = names_of(scene, &division, above.width);
     let plot = Plot::new(scene, right_of(names, below));
-    let axis = draw_without_axis(scene, &plot, scroll, (names, above), buf);
+    let hidden = draw_divided(scene, &plot, scroll, (names, above, &division), buf);
+    let axis = division.below.bottom();
     plot.axis(scene, axis, buf);
-    let hidden = out_of_sight(scene, scroll, above);
     if hidden > 0 {
-        let words = words::more_lanes(scene.lang, hidden);
-        let [.., least] = &words;
-        let words = words.iter().find(|words| text::width(words) <= names).unwrap_or(least);
-        buf.set_stringn(area.x, axis, words, names, scene.style(Role::Warning));
+        buf.set_stringn(area.x, axis, format!("+{hidden}"), names, scene.style(Role::Warning));
     }
 }
 
@@ -417,16 +421,27 @@ pub fn below_banner(scene: &Scene<'_>, area: Rect) -> Rect {
     Rect { y: area.y + banner, height: area.height - banner, ..area }
 }
 
-/// Draws the lanes of actors and servers. Returns the row below them.
+/// Draws the lanes of actors and servers.
 pub fn draw_without_axis(
     scene: &Scene<'_>,
     plot: &Plot,
     scroll: Option<u16>,
     (names, area): (usize, Rect),
     buf: &mut Buffer,
-) -> u16 {
-    let division = divide(scene, area);
-    let mut servers = servers(scene, (division.below.height - division.higher) / division.truth);
+) {
+    draw_divided(scene, plot, scroll, (names, area, &divide(scene, area)), buf);
+}
+
+/// Returns the number of lanes without room.
+fn draw_divided(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    scroll: Option<u16>,
+    (names, area, division): (usize, Rect, &Division),
+    buf: &mut Buffer,
+) -> usize {
+    let room = (division.below.height - division.higher) / division.truth;
+    let mut servers = servers(scene, room);
     let height_of = |n: u16| division.truth + u16::from(n < division.higher);
     for (n, row) in (0..).zip(&mut servers) {
         *row = row.labelled((names, height_of(n)));
@@ -441,7 +456,9 @@ pub fn draw_without_axis(
         rows: (area.y, division.below.bottom().saturating_sub(1)),
         ..in_flight::Places::default()
     };
-    for (row, y) in placed(scene, scroll, &division) {
+    let placed = placed(scene, scroll, division);
+    let hidden = division.rows.len() - placed.len() + servers.len().saturating_sub(room.into());
+    for (row, y) in placed {
         let (name, style) = match row {
             Row::Actor(actor) => {
                 lane::draw(scene, plot, actor, (y, division.height.0), buf);
@@ -508,7 +525,7 @@ pub fn draw_without_axis(
     }
     in_flight::draw(scene, plot, &places, buf);
     plot.hairline(scene, above, buf);
-    division.below.bottom()
+    hidden
 }
 
 fn is_master(scene: &Scene<'_>, name: &str) -> bool {

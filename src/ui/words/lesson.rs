@@ -75,14 +75,6 @@ pub const MORE: Words = Words::new("more", "更多");
 pub const INVARIANT_BROKEN: Words = Words::new("INVARIANT BROKEN", "违反不变式");
 /// A release has woken that many clients, of which only one can take what was released.
 pub const WOKEN: Words = Words::new("{} WOKEN, 1 NEEDED", "唤醒 {} 个，只需 1 个");
-/// The number of lanes without room, the longest text first.
-pub fn more_lanes(lang: Lang, hidden: usize) -> [String; 3] {
-    const MORE: Words = Words::new("{} more", "还有 {}");
-    let lanes = if hidden == 1 { "+{} lane" } else { "+{} lanes" };
-    let hidden = hidden.to_string();
-    let with = |words: Words| words.with(lang, &[&hidden]);
-    [with(Words::new(lanes, "还有 {} 行")), with(MORE), format!("+{hidden}")]
-}
 /// Too many holders of a lock: how many, and of which kind or out of how many allowed.
 pub fn overlap_span(lang: Lang, excess: Excess) -> String {
     const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
