@@ -1162,6 +1162,15 @@ fn holders_are_named_in_one_order_and_a_failure_once() {
 }
 
 #[test]
+fn the_name_of_what_was_removed_is_cut_only_for_lack_of_room() {
+    let mut stand = at_step("kazoo-lock", "listens", 13, EN);
+    stand.resize((200, 60));
+    assert!(stand.shows("__lock__0000000000  removed"), "{:#?}", stand.rows());
+    stand.resize((80, 24));
+    assert!(stand.shows("…  removed"), "{:#?}", stand.rows());
+}
+
+#[test]
 fn a_banner_counts_who_was_woken_and_everybody_is_a_dot() {
     for (lang, words) in [(Lang::En, "39 WOKEN, 1 NEEDED"), (Lang::Zh, "唤醒 39 个，只需 1 个")] {
         let stand = at_step("zk-herd", "herd", 11, (lang, (120, 40)));

@@ -23,7 +23,7 @@ impl<'a> ServerPane<'_, 'a> {
             space.keys.keys().chain(removed.map(|(name, _)| name)).map(String::as_str).collect();
         let column = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(self.width / 3).max(4);
         let keys = space.keys.iter().flat_map(|(name, key)| self.key((name, key), &names, column));
-        keys.chain(self.removed(self.width)).collect()
+        keys.chain(self.removed()).collect()
     }
 
     fn key(&self, (name, key): (&str, &KeyState), names: &[&str], column: usize) -> Vec<Line<'a>> {

@@ -149,22 +149,22 @@ impl<'a> ServerPane<'_, 'a> {
         (Span::styled(sign, self.scene.style(Role::Good)), self.scene.style(role))
     }
 
-    /// Lines for the entries that the newest event removed, with names of at most `width` columns.
-    pub fn removed(&self, width: usize) -> impl Iterator<Item = Line<'a>> {
-        let why = text::width(words::REMOVED.get(self.scene.lang)) + 4;
-        let width = width.min(self.width.saturating_sub(why));
+    /// Lines for the entries that the newest event removed.
+    pub fn removed(&self) -> impl Iterator<Item = Line<'a>> {
         let removed = |name: &&String| self.server.changes[*name] == Change::Removed;
         let names = self.server.changes.keys().filter(removed);
         let style = self.scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
         names.filter(|name| !self.marked.contains_key(*name)).map(move |name| {
             let sign = Span::styled("- ", self.scene.style(Role::Warning));
-            let name = Span::styled(text::fit(name, width).into_owned(), style);
-            self.absent(sign, name, words::REMOVED)
+            self.absent(sign, (name, style), words::REMOVED)
         })
     }
 
-    fn absent(&self, sign: Span<'a>, name: Span<'a>, why: words::Words) -> Line<'a> {
+    /// The name is cut only if the pane has no room for it.
+    fn absent(&self, sign: Span<'a>, (name, style): (&str, Style), why: words::Words) -> Line<'a> {
         let why = format!("  {}", why.get(self.scene.lang));
+        let room = self.width.saturating_sub(sign.width() + text::width(&why));
+        let name = Span::styled(text::fit(name, room).into_owned(), style);
         Line::from(vec![sign, name, Span::styled(why, self.scene.style(Role::Chrome))])
     }
 
@@ -175,8 +175,7 @@ impl<'a> ServerPane<'_, 'a> {
         let names = self.marked.keys().filter(move |name| !is_there(name)).take(GONE);
         names.map(|name| {
             let (sign, style) = self.mark(name);
-            let name = Span::styled(text::fit(name, self.width / 2).into_owned(), style);
-            self.absent(sign, name, words::SINCE_GONE)
+            self.absent(sign, (name, style), words::SINCE_GONE)
         })
     }
 

@@ -46,7 +46,7 @@ impl<'a> ServerPane<'_, 'a> {
             spans.extend(watching(scene, watchers, words::WATCHING, self.width.saturating_sub(taken)));
             lines.push(Line::from(spans));
         }
-        lines.extend(self.removed(self.width / 2).take(ENDS.0));
+        lines.extend(self.removed().take(ENDS.0));
         if let Observed::Mariadb(tables) = observed {
             let transactions = tables.transactions.iter().take(MANY);
             lines.extend(transactions.map(|transaction| under_way(scene, transaction)));
