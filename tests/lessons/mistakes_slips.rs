@@ -59,7 +59,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("    - drops: lock\n", "", "- leave:", "`leave` gives `lock` back", "`leave` 归还了 `lock`"),
     ]),
     (CURATOR_READ_WRITE, &[
-        ("    - &leave { release: { zk: \"delete ${create}\" } }\n    - drops: lock\n", "    - &leave { release: { zk: \"delete ${create}\" } }\n", "- &leave", "`release` gives `lock` back", "`release` 归还了 `lock`"),
+        ("  leave: [release: { zk: \"delete ${create}\" }, drops: lock]", "  leave: [release: { zk: \"delete ${create}\" }]", "leave: [release:", "`release` gives `lock` back", "`release` 归还了 `lock`"),
     ]),
     (CURATOR_SEMAPHORE, &[
         ("let: { more: \"true\" }", "let: { more: \"'true'\" }", "let: { more:", "every text counts as true", "任何文字都算成立"),
@@ -77,7 +77,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("redis.call('PUBLISH', KEYS[2], 'free')", "redis.call('PUBLISH', KEYS[1], 'free')", "reentrant.leave:", "never reads `KEYS[2]`", "从不读 `KEYS[2]`"),
     ]),
     (READ_WRITE_LOCK, &[
-        ("args: *mine_for, until: reply is none", "args: *mine_for, until: reply == 0", "until: reply == 0", "write `until: reply is none`", "请写 `until: reply is none`"),
+        ("args: [\"${self}\", \"${lease}\"], until: reply is none", "args: [\"${self}\", \"${lease}\"], until: reply == 0", "until: reply == 0", "write `until: reply is none`", "请写 `until: reply is none`"),
     ]),
     (REDISSON_LOCK, &[
         ("args: [\"${client}:1\", \"${lease}\"]", "args: [\"${lease}\", \"${client}:1\"]", "args: [\"${lease}\"", "as a number, and `${client}:1` is none", "而 `${client}:1` 不是数字"),
