@@ -124,10 +124,11 @@ impl Mistakes {
         self.0.is_empty()
     }
 
-    /// Adds mistakes, except where there is one already: what several variants share is wrong once.
+    /// Adds mistakes, except those that are known, as what several variants share, and those about a name of which
+    /// something is wrong already: they may come of that.
     pub(crate) fn extend(&mut self, mistakes: impl Into<Self>) {
         for mistake in mistakes.into().0 {
-            if self.0.iter().all(|known| known.path != mistake.path) {
+            if self.0.iter().all(|known| known.path != mistake.path && !known.is_about_same(&mistake)) {
                 self.0.push(mistake);
             }
         }
@@ -180,6 +181,16 @@ impl Mistake {
     pub fn help(mut self, help: impl Into<Text>) -> Self {
         self.help = Some(spaced(help.into()));
         self
+    }
+
+    /// Whether the other mistake is about a name that the message or the help of this one quotes.
+    fn is_about_same(&self, other: &Self) -> bool {
+        fn quoted(text: &Text) -> impl Iterator<Item = &str> {
+            let names = text.en.split('`').skip(1).step_by(2);
+            names.map(|name| name.rsplit('.').next().unwrap_or(name))
+        }
+        let mut own = quoted(&self.message).chain(self.help.iter().flat_map(quoted));
+        own.any(|name| quoted(&other.message).any(|other| other == name))
     }
 
     /// Fails with a finding, if there is one.
@@ -384,7 +395,14 @@ pub struct LessonError {
 impl LessonError {
     /// A mistake that concerns a file as a whole.
     pub fn of_file(file: impl Into<String>, message: impl Into<Text>, help: Option<Text>) -> Self {
-        Self { file: file.into(), place: None, excerpt: None, message: message.into(), help, more: Vec::new() }
+        Self {
+            file: file.into(),
+            place: None,
+            excerpt: None,
+            message: message.into(),
+            help,
+            more: Vec::new(),
+        }
     }
 
     /// The message, the line with the mistake, and the help, as the command line shows them.

@@ -315,9 +315,8 @@ impl Source {
         }
         let indent = |text: &str| text.len() - text.trim_start().len();
         let below = self.text.lines().enumerate().skip(line);
-        let mut block = below.take_while(|(_, text_below)| {
-            text_below.trim().is_empty() || indent(text_below) > indent(text)
-        });
+        let mut block = below
+            .take_while(|(_, text_below)| text_below.trim().is_empty() || indent(text_below) > indent(text));
         block.find_map(|(n, text)| Self::word_in((n + 1, text), 0, word))
     }
 

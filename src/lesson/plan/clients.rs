@@ -184,9 +184,7 @@ fn add(
     params.extend(client.with.clone());
     let Sizes { crowd, processes: count, threads } = sizes(client, &params, path)?;
     check_room((processes.len(), actors.len()), (count, threads, crowd), client, path)?;
-    let compile = |name: &str, at: &str| {
-        compiler.compile((name, &path.key(at)), &client.with).map(Arc::new)
-    };
+    let compile = |name: &str, at: &str| compiler.compile((name, &path.key(at)), &client.with).map(Arc::new);
     let outside = outside(client, &params, &compiler.lab, path)?;
     // The actors of each process: the suffix of the name, and the program.
     let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
@@ -222,8 +220,13 @@ fn add(
         }
     };
     if threads.len() > 1 && threads.iter().any(|(_, program)| program.locks_files) {
-        let finding = finding!("a client that locks files is one process with one thread: the kernel tells who has locked a file by its \
-             process", "锁文件的客户端只能有一个线程：内核是按进程记录谁锁了文件的", "write `processes` in place of `threads` or `crowd`", "把 `threads` 或 `crowd` 换成 `processes`");
+        let finding = finding!(
+            "a client that locks files is one process with one thread: the kernel tells who has locked a file by its \
+             process",
+            "锁文件的客户端只能有一个线程：内核是按进程记录谁锁了文件的",
+            "write `processes` in place of `threads` or `crowd`",
+            "把 `threads` 或 `crowd` 换成 `processes`"
+        );
         return Err(path.mistake(finding).into());
     }
     let mut index = 0_u32;

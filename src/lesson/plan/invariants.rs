@@ -56,7 +56,14 @@ impl Scenario {
         let at = quoted.find_map(|word| source.find(word)).unwrap_or(0);
         let column = source[..at].chars().count() + 1;
         let excerpt = Some(source.to_owned());
-        LessonError { file: "expression".to_owned(), place: Some((1, column)), excerpt, message, help, more: Vec::new() }
+        LessonError {
+            file: "expression".to_owned(),
+            place: Some((1, column)),
+            excerpt,
+            message,
+            help,
+            more: Vec::new(),
+        }
     }
 
     fn claim(&self, source: &str) -> Result<Expr, Mistake> {

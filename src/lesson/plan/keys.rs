@@ -159,13 +159,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
         let mut values = names.iter().map(|name| scenario.scope.get(name));
         !names.is_empty() && values.all(|value| value.is_some_and(minijinja::Value::is_number))
     };
-    // The owner of a lock, which is a parameter of many recipes.
-    let is_owner = |value: &Template| ["${self}", "${client}", "${token}"].contains(&value.to_string().as_str());
-    if given.iter().any(|(_, value)| is_owner(value)) {
-        words.extend(scenario.actors.iter().map(|plan| plan.actor.name.clone()));
-    }
-    let other = given.iter().filter(|(_, value)| !is_figure(value) && !is_owner(value));
-    words.extend(other.map(|(_, value)| value.pattern()));
+    words.extend(given.iter().filter(|(_, value)| !is_figure(value)).map(|(_, value)| value.pattern()));
     if words.contains(&any) {
         return None;
     }

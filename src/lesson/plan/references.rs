@@ -129,11 +129,14 @@ fn check_one(
         None if threads().next().is_none() => Ok(()),
         None => {
             let name = &client.name;
-            let is_its = |plan: &&ActorPlan| plan.actor.client == *name && plan.program.labels.contains(first);
+            let is_its =
+                |plan: &&ActorPlan| plan.actor.client == *name && plan.program.labels.contains(first);
             Err(match actors.iter().find(is_its) {
                 Some(plan) => {
-                    let message =
-                        both!("`{name}.{first}` does not say which thread", "`{name}.{first}` 没有写是哪个线程");
+                    let message = both!(
+                        "`{name}.{first}` does not say which thread",
+                        "`{name}.{first}` 没有写是哪个线程"
+                    );
                     Mistake::new(path, message).help(did_you_mean(&format!("{}.{first}", plan.actor.name)))
                 }
                 None => Mistake::unknown(path, both!("thread of {name}", " {name} 的线程"), first, threads()),

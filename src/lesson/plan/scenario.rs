@@ -14,9 +14,10 @@ use super::{
 };
 use crate::{
     lesson::{
-        Claim, Invariant, LabKind, LessonError, Libraries, Params, Settings, Variant,
+        Claim, Invariant, LabKind, Lesson, LessonError, Libraries, Params, Settings, Variant,
         error::{Mistake, MistakeSpan, Mistakes, Path, did_you_mean, finding, nearest},
         expr::{Scope, Template, within_allowance},
+        story::StoryItem,
     },
     log::{ActorId, CounterInfo, LockInfo},
     text::{Text, both},
@@ -244,19 +245,9 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         found.keep(check_programs(variant, &compiler.used.take(), &at));
     }
     found.keep(check_replacements(variant, &programs, loaded, &at));
-    let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
-    let setup = setup.iter().enumerate();
-    let setup = setup.map(|(n, command)| setup::plan(command, lab, &params, &setup_path.index(n)));
-    let setup = found.keep(Mistakes::all(setup));
+    let setup = found.keep(plan_setup((lesson, variant), (lab, &params), &at));
     let (story, story_path) = own_or(variant.story.as_ref(), &lesson.story, "story", &at);
-    if story.is_empty() {
-        found.extend(story_path.mistake(finding!(
-            "a story in which nothing happens",
-            "剧情（story）里什么也没有发生",
-            "give the lesson a `story`, or this variant one of its own",
-            "请给课程写 `story`，或者给这个方案写自己的 `story`"
-        )));
-    }
+    found.keep(check_happens(story, &story_path));
     // Stories and claims name what clients do.
     let Some((clients, actors)) = planned else { return Err(found) };
     let counters = counters::of(loaded, &actors);
@@ -302,6 +293,28 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         scope: Scope::new(constants::values(&params)),
         overrides: overrides.clone(),
     })
+}
+
+fn plan_setup(
+    (lesson, variant): (&Lesson, &Variant),
+    (lab, params): (LabKind, &Params),
+    at: &Path,
+) -> Result<Vec<PlannedSetup>, Mistakes> {
+    let (setup, path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", at);
+    let plan = |(n, command)| setup::plan(command, lab, params, &path.index(n));
+    Mistakes::all(setup.iter().enumerate().map(plan))
+}
+
+fn check_happens(story: &[StoryItem], path: &Path) -> Result<(), Mistake> {
+    if !story.is_empty() {
+        return Ok(());
+    }
+    Err(path.mistake(finding!(
+        "a story in which nothing happens",
+        "剧情（story）里什么也没有发生",
+        "give the lesson a `story`, or this variant one of its own",
+        "请给课程写 `story`，或者给这个方案写自己的 `story`"
+    )))
 }
 
 /// Refuses an unused program of a variant whose name is similar to that of a used one, because it is probably misspelt.

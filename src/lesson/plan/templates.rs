@@ -126,11 +126,15 @@ pub(super) fn number(
             let text = text.trim();
             text.parse().map_err(|_| {
                 let message = if text.parse::<f64>().is_ok() {
-                    both!("`{source}` gives {text}, and this is a count", "`{source}` 的值是 {text}，而这里要的是个数")
+                    both!(
+                        "`{source}` gives {text}, and this is a count",
+                        "`{source}` 的值是 {text}，而这里要的是个数"
+                    )
                 } else {
                     both!("`{source}` gives `{text}`, not a number", "`{source}` 的值是 `{text}`，不是数字")
                 };
-                Mistake::new(path, message).help(both!("it must give a whole number, such as 2", "它的值应是整数，例如 2"))
+                Mistake::new(path, message)
+                    .help(both!("it must give a whole number, such as 2", "它的值应是整数，例如 2"))
             })?
         }
     };

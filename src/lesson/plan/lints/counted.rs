@@ -51,7 +51,10 @@ fn chosen(source: &str) -> Option<i64> {
 /// Whether a program gives the name a value at run time.
 pub(super) fn sets(program: &Program, name: &str) -> bool {
     program.labels.contains(name)
-        || program.instructions.iter().any(|one| matches!(one, Instruction::Set { name: set, .. } if set == name))
+        || program
+            .instructions
+            .iter()
+            .any(|one| matches!(one, Instruction::Set { name: set, .. } if set == name))
 }
 
 /// The most that a variable ever is, if every `let` sets it to a number or adds one.
@@ -67,12 +70,11 @@ fn most(program: &Program, name: &str) -> Option<i64> {
             _ => {}
         }
     }
-    let counts = |instruction: Option<&Instruction>| {
-        matches!(instruction, Some(Instruction::Set { value, .. }) if chosen(value.source()).is_some())
-    };
-    if !changes.iter().any(|(at, change)| {
-        matches!(change, Change::By(_)) || counts(program.instructions.get(*at))
-    }) {
+    let counts = |instruction: Option<&Instruction>| matches!(instruction, Some(Instruction::Set { value, .. }) if chosen(value.source()).is_some());
+    if !changes
+        .iter()
+        .any(|(at, change)| matches!(change, Change::By(_)) || counts(program.instructions.get(*at)))
+    {
         return None;
     }
     by_way(program, &changes).or_else(|| by_rounds(program, &changes))

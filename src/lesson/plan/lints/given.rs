@@ -44,8 +44,7 @@ impl<'s> Given<'s> {
     /// The value of a parameter; `None` if only a run determines it.
     fn value(&self, name: &str) -> Option<String> {
         let (_, template) = self.with.iter().find(|(known, _)| known == name)?;
-        let is_known =
-            |name: &String| self.plan.scope.get(name).is_some() && !sets(&self.plan.program, name);
+        let is_known = |name: &String| self.plan.scope.get(name).is_some() && !sets(&self.plan.program, name);
         template.names().iter().all(is_known).then(|| template.render(&self.plan.scope.value()).ok())?
     }
 

@@ -31,7 +31,9 @@ const ERRORS: &str = "
 /// Whether a literal is an error code.
 pub(super) fn is_code(literal: &str) -> bool {
     let code = literal.trim_matches(['\'', '"']);
-    code == "Lost" || has_word(ERRORS, code) || code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit())
+    code == "Lost"
+        || has_word(ERRORS, code)
+        || code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The error codes that an expression compares `error` with.

@@ -200,7 +200,8 @@ pub(super) fn compared(part: &str) -> Vec<String> {
         let (left, "==", right) = split_comparison(part)? else { return None };
         let name = left.strip_prefix("replies(")?.strip_suffix(')')?.trim_matches(['\'', '"']);
         let items = right.strip_prefix('[')?.strip_suffix(']')?;
-        let is_plain = !name.contains(['\'', '"', '(']) && name.contains('.') && !items.contains(['[', '(', '{']);
+        let is_plain =
+            !name.contains(['\'', '"', '(']) && name.contains('.') && !items.contains(['[', '(', '{']);
         // Errors are no replies of a command, and nothing was answered before the last of several tries.
         let items = items.split(',').map(str::trim).filter(|item| *item != "none" && !is_code(item));
         is_plain.then(|| items.map(|item| format!("{name} == {item}")).collect())

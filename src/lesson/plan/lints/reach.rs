@@ -476,7 +476,8 @@ fn of_code_among(source: &str, scenario: &Scenario) -> Option<Finding> {
         let (program, label) = scenario.reply(name)?;
         unallowed(program, label, code)
     };
-    let known = names.iter().filter(|name| scenario.reply(name).is_some_and(|(of, label)| of.labels.contains(label)));
+    let known =
+        names.iter().filter(|name| scenario.reply(name).is_some_and(|(of, label)| of.labels.contains(label)));
     let found: Option<Vec<Finding>> = known.map(of).collect();
     found?.pop()
 }
