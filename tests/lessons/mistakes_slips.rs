@@ -95,7 +95,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("period: 2s, work", "period: 7s, work", "use: etcd_keeper", "the lease ends after 6000 ms", "租期 6000 毫秒就到了"),
     ]),
     (MULTI_LOCK, &[
-        ("first: \"lock:2\", second: \"lock:1\", retry", "first: \"lock:2\", second: \"lock:2\", retry", "with: { first: \"${first}\", second: \"${second}\", owner: \"${self}\", lease: \"${lease}\", retry", "are both `lock:2`", "都是 `lock:2`"),
+        ("first: \"lock:2\", second: \"lock:1\", retry", "first: \"lock:2\", second: \"lock:2\", retry", "with: &both", "are both `lock:2`", "都是 `lock:2`"),
     ]),
     (LATE_VALIDITY, &[
         ("- if: votes >= 3\n", "- if: votes >= 6\n", "- if: votes >= 6", "`votes` is 5 at most", "`votes` 最多是 5"),
