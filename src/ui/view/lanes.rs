@@ -456,9 +456,9 @@ fn draw_divided(
         rows: (area.y, division.below.bottom().saturating_sub(1)),
         ..in_flight::Places::default()
     };
-    let placed = placed(scene, scroll, division);
-    let hidden = division.rows.len() - placed.len() + servers.len().saturating_sub(room.into());
-    for (row, y) in placed {
+    let visible = placed(scene, scroll, division);
+    let hidden = division.rows.len() - visible.len() + servers.len().saturating_sub(room.into());
+    for (row, y) in visible {
         let (name, style) = match row {
             Row::Actor(actor) => {
                 lane::draw(scene, plot, actor, (y, division.height.0), buf);
