@@ -24,7 +24,6 @@ use std::{
 use indexmap::IndexMap;
 
 pub(crate) use redis_commands::slots_lint;
-use uses::DEEPEST;
 
 use super::{
     super::{
@@ -115,6 +114,9 @@ struct Draft<'a> {
     locks: Vec<(usize, String, BTreeSet<String>)>,
 }
 
+/// The most mistakes that are looked for in one program: each costs compiling it anew.
+const MOST_MISTAKES: usize = 10;
+
 impl Compiler<'_> {
     /// Compiles a program of the lesson. `extra` are the parameters in a client's `with`.
     pub(crate) fn compile(
@@ -142,27 +144,29 @@ impl Compiler<'_> {
                 Err(failed) => failed,
             };
             found.extend(mistake);
-            let Some(step) = at.and_then(|n| steps.get_mut(n)) else { return Err(found) };
+            let step = at.and_then(|n| steps.get_mut(n)).filter(|_| found.iter().count() < MOST_MISTAKES);
+            let Some(step) = step else { return Err(found) };
             // To find further mistakes, the step is left out, and what it gives a value has one.
             let wrong = std::mem::replace(step, Step::Let { values: IndexMap::new() });
-            let Some(names) = self.names_of(&[wrong], 0) else { return Err(found) };
+            let Some(names) = self.names_of(&[wrong]) else { return Err(found) };
             given.extend(names);
         }
     }
 
     /// The names to which steps give values; `None` if they use what does not exist.
-    fn names_of(&self, steps: &[Step], depth: usize) -> Option<BTreeSet<String>> {
-        let mut names = BTreeSet::new();
-        for step in Step::each(steps) {
-            match step {
-                Step::Operation { label, .. } => names.extend([label.clone()]),
-                Step::Let { values } => names.extend(values.keys().cloned()),
-                Step::Use { program, .. } => {
-                    let recipe = || self.recipes.programs.get(program).map(|recipe| &recipe.steps);
-                    let used = self.programs.get(program).or_else(recipe).filter(|_| depth < DEEPEST)?;
-                    names.extend(self.names_of(used, depth + 1)?);
+    fn names_of(&self, steps: &[Step]) -> Option<BTreeSet<String>> {
+        let (mut names, mut used, mut left) = (BTreeSet::new(), BTreeSet::new(), vec![steps]);
+        while let Some(steps) = left.pop() {
+            for step in Step::each(steps) {
+                match step {
+                    Step::Operation { label, .. } => names.extend([label.clone()]),
+                    Step::Let { values } => names.extend(values.keys().cloned()),
+                    Step::Use { program, .. } if used.insert(program) => {
+                        let recipe = || self.recipes.programs.get(program).map(|recipe| &recipe.steps);
+                        left.push(self.programs.get(program).or_else(recipe)?);
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
         }
         Some(names)

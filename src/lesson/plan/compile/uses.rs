@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The deepest nesting of `use`.
-pub(super) const DEEPEST: usize = 8;
+const DEEPEST: usize = 8;
 
 impl Draft<'_> {
     pub(super) fn use_program(
