@@ -733,19 +733,17 @@ fn failure(lesson: &str, (from, to, at, en, zh): &Change) -> Option<String> {
     };
     let line = wrong.lines().position(|line| line.contains(at)).expect(at) + 1;
     let column = error.place.map_or(0, |(_, column)| column);
-    let further: Vec<String> = error.more.iter().map(|error| error.in_lang(En)).collect();
     let longest = wrong.lines().nth(line - 1).map_or(0, |line| line.chars().count() + 1);
     let there = error.place.is_some_and(|(found, _)| found == line) && (1..=longest).contains(&column);
     let [said_en, said_zh] = [En, Zh].map(|lang| error.in_lang(lang));
     let programmers = ["expected struct", "expected a", "invalid type", "RawOperation"];
     let is_wrong = !there
-        || !further.is_empty()
         || !said_en.contains(en)
         || !said_zh.contains(zh)
         || error.message.en == error.message.zh
         || error.help.is_some_and(|help| help.en == help.zh && help.en.contains(" a "))
         || programmers.iter().any(|words| said_en.contains(words));
-    is_wrong.then(|| format!("`{to}` (line {line}):\n{said_en}\n{said_zh}\n{}", further.join("\n")))
+    is_wrong.then(|| format!("`{to}` (line {line}):\n{said_en}\n{said_zh}"))
 }
 
 /// Checks that each lesson is right, and refused after each of its changes.

@@ -86,7 +86,7 @@ const SLIPS: &[(&str, &[Change])] = &[
     ]),
     (WATCHDOG, &[
         ("period: 10s", "period: 30s", "renew: [{ use: watchdog", "first renews after 30000 ms, and the lease ends after 30000 ms", "30000 毫秒后才第一次续期"),
-        ("\"${lease - period}\", moving: [Ops] }, only: no-renewal", "\"${period - lease}\", moving: [Ops] }, only: no-renewal", "${period - lease}", "is -20000 ms: time cannot run backward", "时间不能倒流"),
+        ("\"${lease - period}\", moving: [Ops, A] }", "\"${period - lease}\", moving: [Ops, A] }", "${period - lease}", "is -20000 ms: time cannot run backward", "时间不能倒流"),
         ("  en: >-\n    15 minutes: 3 for `no-renewal`", "  en: >-\n    15 minutes: 3 for `no_renewal`", "`no_renewal`", "did you mean `no-renewal`?", "是不是 `no-renewal`？"),
         ("sets\n    the lease back to its full length every ${period|duration}", "sets\n    the lease back to its full length every ${periods|duration}", "${periods|duration}", "did you mean `period`?", "是不是 `period`？"),
         ("and A.worker.release == 0", "and A.release == 0", "and A.release == 0", "did you mean `A.worker.release`?", "是不是 `A.worker.release`？"),

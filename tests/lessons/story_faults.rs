@@ -573,7 +573,7 @@ fn a_claim_about_a_thread_or_a_move_of_it_that_is_not_there_is_a_mistake() {
     for (to, why) in [
         ("A.worker.aquire == 'OK'", "unknown move of A.worker `aquire`"),
         ("A.wroker.acquire == 'OK'", "unknown thread of A `wroker`"),
-        ("A.acquire == 'OK'", "unknown thread of A `acquire`"),
+        ("A.acquire == 'OK'", "did you mean `A.worker.acquire`?"),
         ("moves('A.dog.acquire') == 0", "unknown move of A.dog `acquire`"),
         ("moves('A.cat') == 0", "unknown thread of A `cat`"),
     ] {

@@ -1,7 +1,7 @@
 //! One actor's connection to one MariaDB server.
 
 use futures::{FutureExt, future::BoxFuture};
-use mysql_async::{Column, Conn, Error, OptsBuilder, Value, prelude::Queryable};
+use mysql_async::{Column, Conn, DriverError, Error, IoError, OptsBuilder, Value, prelude::Queryable};
 use serde_json::{Map, Value as Json};
 
 use super::DATABASE;
@@ -67,7 +67,7 @@ impl Client {
     async fn ask(&mut self, statement: &str) -> Reply {
         let connection = match self.connected().await {
             Ok(connection) => connection,
-            Err(error) => return Reply::Lost(error.to_string()),
+            Err(error) => return lost(&error),
         };
         match answer(connection, statement).await {
             Ok(value) => Reply::Value(value),
@@ -79,7 +79,7 @@ impl Client {
             }
             Err(error) => {
                 self.connection = None;
-                Reply::Lost(error.to_string())
+                lost(&error)
             }
         }
     }
@@ -93,6 +93,16 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// The reply that did not come. What the library says of a closed connection repeats its own kinds of errors.
+fn lost(error: &Error) -> Reply {
+    let why = match error {
+        Error::Io(IoError::Io(error)) if error.raw_os_error().is_some() => error.to_string(),
+        Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => "the connection was closed".to_owned(),
+        _ => error.to_string(),
+    };
+    Reply::Lost(why)
 }
 
 impl Connection for Client {
