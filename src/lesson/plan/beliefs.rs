@@ -297,7 +297,7 @@ fn check_refused(program: &Program) -> Result<(), Mistake> {
         };
         if (is_set || of_error) && inverted {
             let right = match (of_error, granted) {
-                (true, true) | (false, true) => format!("{name} is none"),
+                (_, true) => format!("{name} is none"),
                 (true, false) => format!("{name} is not none"),
                 (false, false) => format!("{name} == 'OK'"),
             };
