@@ -73,6 +73,9 @@ pub struct Mistake {
     pub span: MistakeSpan,
 }
 
+/// The most mistakes of one lesson that are looked for: nobody mends more at once, and each may take a while to find.
+const MOST_MISTAKES: usize = 20;
+
 /// Mistakes at different places, the first one found first. Never empty as an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mistakes(Vec<Mistake>);
@@ -91,8 +94,13 @@ impl Mistakes {
 
     /// The results of all checks, or the mistakes of all that failed.
     pub(crate) fn all<T>(results: impl Iterator<Item = Result<T, impl Into<Self>>>) -> Result<Vec<T>, Self> {
-        let mut found = Self::default();
-        let kept: Vec<T> = results.filter_map(|result| found.keep(result)).collect();
+        let (mut found, mut kept) = (Self::default(), Vec::new());
+        for result in results {
+            kept.extend(found.keep(result));
+            if found.is_full() {
+                break;
+            }
+        }
         found.or(kept)
     }
 
@@ -103,6 +111,9 @@ impl Mistakes {
         check: impl Fn(&'t T) -> Result<(), E>,
     ) {
         for one in all {
+            if self.is_full() {
+                break;
+            }
             self.keep(check(one));
         }
     }
@@ -124,10 +135,17 @@ impl Mistakes {
         self.0.is_empty()
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MOST_MISTAKES
+    }
+
     /// Adds mistakes, except those that are known, as what several variants share, and those about a name of which
     /// something is wrong already: they may come of that.
     pub(crate) fn extend(&mut self, mistakes: impl Into<Self>) {
         for mistake in mistakes.into().0 {
+            if self.is_full() {
+                break;
+            }
             if self.0.iter().all(|known| known.path != mistake.path && !known.is_about_same(&mistake)) {
                 self.0.push(mistake);
             }

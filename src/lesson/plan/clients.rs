@@ -157,6 +157,9 @@ pub(crate) fn plan(
         return Err(Mistake::new(path, both!("a lesson without clients", "课程里一个客户端也没有")).into());
     }
     for (group, client) in clients {
+        if found.is_full() {
+            break;
+        }
         found.keep(add(&mut planned, (group, client), &path.key(group), params, compiler));
     }
     let mut seen = HashSet::new();

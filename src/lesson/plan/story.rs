@@ -514,6 +514,9 @@ pub(crate) fn plan(
 ) -> Result<Vec<StoryLine>, Mistakes> {
     let (mut story, mut found) = (Vec::new(), Mistakes::default());
     for (index, item) in items.iter().enumerate() {
+        if found.is_full() {
+            break;
+        }
         let path = path.index(index);
         if found.keep(happens(&item.only, variant, &path, roster)) == Some(true) {
             found.keep(add(&mut story, item, &path, roster, vocabulary));

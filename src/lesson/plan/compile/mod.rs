@@ -114,8 +114,8 @@ struct Draft<'a> {
     locks: Vec<(usize, String, BTreeSet<String>)>,
 }
 
-/// The most mistakes that are looked for in one program: each costs compiling it anew.
-const MOST_MISTAKES: usize = 10;
+/// How often a program with mistakes is compiled to find further ones.
+const MOST_ATTEMPTS: usize = 20;
 
 impl Compiler<'_> {
     /// Compiles a program of the lesson. `extra` are the parameters in a client's `with`.
@@ -138,19 +138,19 @@ impl Compiler<'_> {
         })?;
         let path = &(self.program_path)(name);
         let (mut steps, mut found, mut given) = (steps.clone(), Mistakes::default(), BTreeSet::new());
-        loop {
+        for _ in 0..MOST_ATTEMPTS {
             let (mistake, at) = match self.attempt(name, (&steps, path), extra, &given) {
                 Ok(program) => return found.or(program),
                 Err(failed) => failed,
             };
             found.extend(mistake);
-            let step = at.and_then(|n| steps.get_mut(n)).filter(|_| found.iter().count() < MOST_MISTAKES);
-            let Some(step) = step else { return Err(found) };
+            let Some(step) = at.and_then(|n| steps.get_mut(n)) else { break };
             // To find further mistakes, the step is left out, and what it gives a value has one.
             let wrong = std::mem::replace(step, Step::Let { values: IndexMap::new() });
-            let Some(names) = self.names_of(&[wrong]) else { return Err(found) };
+            let Some(names) = self.names_of(&[wrong]) else { break };
             given.extend(names);
         }
+        Err(found)
     }
 
     /// The names to which steps give values; `None` if they use what does not exist.
