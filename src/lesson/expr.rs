@@ -12,7 +12,7 @@ pub(crate) mod tokens;
 use std::{
     collections::BTreeSet,
     fmt,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use minijinja::{Environment, ErrorKind, Expression, Value};
@@ -94,6 +94,8 @@ fn before(names: &Value, node: &str) -> Result<Option<Value>, minijinja::Error> 
 pub struct Expr {
     source: String,
     compiled: Arc<Expression<'static, 'static>>,
+    /// Found when they are first asked for: for that, the source is parsed once more.
+    names: Arc<OnceLock<BTreeSet<String>>>,
 }
 
 impl Expr {
@@ -109,13 +111,14 @@ impl Expr {
         let guarded = syntax::guarded(source).map_err(wrong)?;
         let compiled =
             ENVIRONMENT.compile_expression_owned(guarded).map_err(|error| wrong(describe(&error).into()))?;
-        Ok(Self { source: source.to_owned(), compiled: Arc::new(compiled) })
+        Ok(Self { source: source.to_owned(), compiled: Arc::new(compiled), names: Arc::default() })
     }
 
     pub fn names(&self) -> BTreeSet<String> {
         // minijinja's own functions are no names of the lesson.
         let is_own = |name: &String| !["range", "dict", "namespace"].contains(&name.as_str());
-        self.compiled.undeclared_variables(false).into_iter().filter(is_own).collect()
+        let found = || self.compiled.undeclared_variables(false).into_iter().filter(is_own).collect();
+        self.names.get_or_init(found).clone()
     }
 
     pub fn eval(&self, names: Value) -> Result<Value, String> {
