@@ -8,20 +8,24 @@ use crate::mistakes::{Change, assert_accepted, assert_refused};
 const MASTERS: &str = include_str!("mistakes/authors/masters.yaml");
 const REDIS: &str = include_str!("mistakes/authors/redis.yaml");
 const ZK: &str = include_str!("mistakes/authors/zk.yaml");
+const CLUSTER: &str = include_str!("../../lessons/cluster-is-not-safer.yaml");
 const CURATOR_READ_WRITE: &str = include_str!("../../lessons/curator-read-write.yaml");
 const CURATOR_SEMAPHORE: &str = include_str!("../../lessons/curator-semaphore-mutex.yaml");
 const DB_DEADLOCK: &str = include_str!("../../lessons/db-deadlock.yaml");
 const DB_OPTIMISTIC: &str = include_str!("../../lessons/db-optimistic.yaml");
 const FAILOVER_MITIGATIONS: &str = include_str!("../../lessons/failover-mitigations.yaml");
 const ETCD_LEASE: &str = include_str!("../../lessons/etcd-lease.yaml");
+const FAIR_LOCK: &str = include_str!("../../lessons/fair-lock.yaml");
 const LATE_VALIDITY: &str = include_str!("../../lessons/redlock-late-validity.yaml");
 const LOST_REPLY: &str = include_str!("../../lessons/lost-reply.yaml");
 const MULTI_LOCK: &str = include_str!("../../lessons/multi-lock.yaml");
 const OVERSELL: &str = include_str!("../../lessons/oversell.yaml");
+const PERMITS: &str = include_str!("../../lessons/permit-expirable-semaphore.yaml");
 const READ_WRITE_LOCK: &str = include_str!("../../lessons/read-write-lock.yaml");
 const REDISSON_LOCK: &str = include_str!("../../lessons/redisson-lock.yaml");
 const SEMAPHORE: &str = include_str!("../../lessons/semaphore.yaml");
 const SPIN_LOCK: &str = include_str!("../../lessons/spin-lock.yaml");
+const UNLOCK: &str = include_str!("../../lessons/unlock-someone-elses-lock.yaml");
 const WATCHDOG: &str = include_str!("../../lessons/watchdog.yaml");
 const WAIT_WITHOUT_SPINNING: &str = include_str!("../../lessons/wait-without-spinning.yaml");
 
@@ -57,6 +61,21 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("        - if: prior is none\n          then:\n", "        - if: prior is not none\n          then:\n            - holds: lock\n", "- if: prior is not none", "whoever has somebody before it in the queue", "前面还有人排队的反而持有锁"),
         ("delete ${enter}", "delete ${names}", "- leave:", "`names` answers a list", "`names` 的回复是列表"),
         ("    - drops: lock\n", "", "- leave:", "`leave` gives `lock` back", "`leave` 归还了 `lock`"),
+    ]),
+    (CLUSTER, &[
+        ("- confirm: { redis: \"WAIT 1 ${ack}\" }", "- confirm: { redis: \"WAIT ${ack} 1\" }", "- confirm:", "no server of this lab has 2000 replicas", "没有服务器有 2000 个从节点"),
+    ]),
+    (FAIR_LOCK, &[
+        ("value('redisson_lock_queue:{lock}').list == ['C']", "value('redisson_lock_queue:{lock}') == ['C']", "- that: value('redisson_lock_queue:{lock}') ==", "is never a list itself", "本身不会是列表"),
+    ]),
+    (LATE_VALIDITY, &[
+        ("lock4, lock5]|select", "lock4, lock4]|select", "let: { votes:", "`lock4` counts twice", "`lock4` 算了两次"),
+    ]),
+    (PERMITS, &[
+        ("KEYS[1], ARGV[3] + ARGV[2], ARGV[1])", "KEYS[1], ARGV[1], ARGV[3] + ARGV[2])", "ARGV[1], ARGV[3] + ARGV[2]", "takes the score before the member", "分数写在成员前面"),
+    ]),
+    (UNLOCK, &[
+        ("key: lock, lease: \"${lease}\", every: \"${poll}\" } }", "key: lock, lease: \"${poll}\", every: \"${lease}\" } }", "lease: \"${poll}\"", "`every` is given the lease", "`every` 用了租期"),
     ]),
     (CURATOR_READ_WRITE, &[
         ("  leave: [release: { zk: \"delete ${create}\" }, drops: lock]", "  leave: [release: { zk: \"delete ${create}\" }]", "leave: [release:", "`release` gives `lock` back", "`release` 归还了 `lock`"),

@@ -259,8 +259,19 @@ pub(super) fn of_thrown_away(name: &str) -> Option<Text> {
     })
 }
 
-/// Reports a key in the place of a value, in a command with one key: `redis.call('SET', ARGV[1], KEYS[1])`.
+/// Reports a key in the place of a value, in a command with one key: `redis.call('SET', ARGV[1], KEYS[1])`, and a member
+/// in the place of a score.
 pub(super) fn of_order(given: &[Value<'_>]) -> Option<Text> {
+    if let [command, _, score, member] = given
+        && command.text.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("ZADD"))
+        && member.kind == Some(Kind::Number)
+        && score.given.is_some()
+    {
+        return Some(both!(
+            "`ZADD` takes the score before the member: here the member is computed, and the score is an argument",
+            "`ZADD` 的分数写在成员前面：这里成员是算出来的，分数却是参数"
+        ));
+    }
     let [command, key, values @ ..] = given else { return None };
     let name = command.text.as_ref().filter(|name| has_word(keys::OF_ONE_KEY, &name.to_ascii_uppercase()))?;
     let swapped = key.given == Some("ARGV") && values.iter().any(|value| value.given == Some("KEYS"));

@@ -105,7 +105,12 @@ impl Draft<'_> {
                 self.program.length_of(label).filter(|_| !self.is_set(label))
             })
         };
-        let lint = lint.or_else(unnumbered).or_else(beyond).or_else(of_length).or_else(of_text);
+        let lint = lint
+            .or_else(unnumbered)
+            .or_else(|| lints::items::repeated(source))
+            .or_else(beyond)
+            .or_else(of_length)
+            .or_else(of_text);
         if let Some(finding) = lint.filter(|_| !self.in_recipe) {
             self.report(path.mistake(finding));
         }

@@ -48,7 +48,8 @@ impl Draft<'_> {
     /// Reports `WAIT` with more replicas than there are, probably because its two arguments are swapped.
     pub(super) fn lint_wait(&mut self, replicas: &Template, path: &Path) {
         let servers = self.compiler.lab.servers().len();
-        let Ok(replicas) = replicas.pattern().parse::<usize>() else { return };
+        let settled = self.constants.settled(replicas);
+        let Some(replicas) = settled.and_then(|replicas| replicas.parse::<usize>().ok()) else { return };
         if replicas > servers && !self.compiler.unused {
             self.report(path.mistake(finding!(
                 "no server of this lab has {replicas} replicas",

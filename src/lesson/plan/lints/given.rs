@@ -57,6 +57,7 @@ impl<'s> Given<'s> {
 pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let given: Vec<Given<'_>> = scenario.actors.iter().flat_map(Given::all).collect();
     given.iter().try_for_each(check_locks)?;
+    given.iter().try_for_each(check_lease)?;
     if scenario.variant().expects() == Expect::Prevented {
         given.iter().try_for_each(|renews| check_renewal(renews, &given))?;
     }
@@ -75,6 +76,23 @@ fn check_locks(given: &Given<'_>) -> Result<(), Mistake> {
         "`first` 和 `second` 都是 `{lock}`：这是同一把锁，不是两把",
         "name another lock, where the program or its client is given them",
         "请在给出它们的程序或客户端里写另一把锁"
+    )))
+}
+
+/// Refuses a lease that stands where another duration belongs, while the lease is given another one.
+fn check_lease(given: &Given<'_>) -> Result<(), Mistake> {
+    let written = |name: &str| {
+        let (_, template) = given.with.iter().find(|(known, _)| known == name)?;
+        Some(template.to_string())
+    };
+    let Some(lease) = written("lease").filter(|lease| lease != "${lease}") else { return Ok(()) };
+    let other = ["every", "work"].into_iter().find(|name| written(name).as_deref() == Some("${lease}"));
+    let Some(name) = other else { return Ok(()) };
+    Err(given.path.key("with").key(name).mistake(finding!(
+        "`{name}` is given the lease, and `lease` is given `{lease}`",
+        "`{name}` 用了租期，而 `lease` 用的是 `{lease}`",
+        "write them the other way round: `lease: \"${{lease}}\", {name}: \"{lease}\"`",
+        "请对调过来：`lease: \"${{lease}}\", {name}: \"{lease}\"`"
     )))
 }
 

@@ -5,6 +5,7 @@ use super::{
         super::expr::{
             Template,
             mentions::{joined, split_comparison},
+            tokens::{Kind, tokens},
         },
         PlannedVerb, Scenario,
     },
@@ -60,6 +61,40 @@ pub(crate) fn length_lint(source: &str, length: impl Fn(&str) -> Option<usize>) 
             "ask for one of them, such as `{name}[0]`, or count the messages in it: `{name}[1]|length`",
             "请取其中一项，例如 `{name}[0]`；要数里面的消息请写 `{name}[1]|length`"
         ))
+    })
+}
+
+/// The finding about a reply that a counted or filtered list names twice: `[vote1, vote1]|select('eq', 'OK')`.
+pub(crate) fn repeated(source: &str) -> Option<Finding> {
+    const KEYWORDS: [&str; 6] = ["and", "else", "if", "in", "not", "or"];
+    let tokens = tokens(source).ok()?;
+    let opens = (0..tokens.len()).filter(|at| {
+        let may_index = |(kind, word): &(Kind, &str)| {
+            *kind == Kind::Name && !KEYWORDS.contains(word) || matches!(*word, ")" | "]")
+        };
+        tokens[*at] == (Kind::Sign, "[")
+            && !at.checked_sub(1).is_some_and(|before| may_index(&tokens[before]))
+    });
+    opens.into_iter().find_map(|open| {
+        let inside = tokens[open + 1..].split(|token| *token == (Kind::Sign, "]")).next()?;
+        let after = tokens.get(open + inside.len() + 2)?;
+        let is_path = |item: &&[(Kind, &str)]| {
+            item.first().is_some_and(|(kind, _)| *kind == Kind::Name)
+                && item.iter().all(|(kind, word)| matches!(kind, Kind::Name | Kind::Number) || *word == ".")
+        };
+        let items: Vec<_> = inside.split(|token| *token == (Kind::Sign, ",")).collect();
+        let (n, twice) =
+            items.iter().enumerate().find(|(n, item)| is_path(item) && items[..*n].contains(item))?;
+        let name: String = twice.iter().map(|(_, word)| *word).collect();
+        (*after == (Kind::Sign, "|")).then(|| {
+            let n = n + 1;
+            finding!(
+                "`{name}` counts twice: it stands in this list before, too",
+                "`{name}` 算了两次：它在这个列表里前面已经出现过",
+                "name another one as item {n}, or leave it out",
+                "第 {n} 项请写另一个，或者去掉"
+            )
+        })
     })
 }
 
@@ -221,7 +256,21 @@ pub(crate) fn is_word(word: &Template, wanted: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{beyond, in_table};
+    use super::{beyond, in_table, repeated};
+
+    #[test]
+    fn a_name_counts_once_in_a_list() {
+        for (source, wrong) in [
+            ("[a, b, b]|select('eq', 'OK')|list|length > 1", true),
+            ("votes|length > 1 and [A.one.set, B.set, A.one.set]|sum == 2", true),
+            ("[a, b, c]|sum == 2", false),
+            ("[1, 1]|sum == a[0]", false),
+            ("[a, b] == [a, a]", false),
+            ("x[a] + x[a]|int", false),
+        ] {
+            assert_eq!(repeated(source).is_some(), wrong, "{source}");
+        }
+    }
 
     #[test]
     fn the_values_of_a_table_are_counted_where_they_are_written_out() {

@@ -449,6 +449,7 @@ fn check_comparison(
             })
         })
         .or_else(|| items::messages_beyond(source, scenario))
+        .or_else(|| items::repeated(source))
         .or_else(|| increments::lint(source, scenario))
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::lint(source, scenario))
