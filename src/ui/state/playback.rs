@@ -224,7 +224,12 @@ impl Playback {
     }
 
     fn jump(&mut self, target: usize) {
-        self.animation = None;
+        let begins = |animation: &Animation| animation.base.position <= target;
+        if let Some(animation) = self.animation.take().filter(begins)
+            && target < self.world.position
+        {
+            self.world = animation.base;
+        }
         self.world.seek(&self.log, target);
         self.seen = self.seen.max(self.world.position);
         let time = self.log.time_at(target);
