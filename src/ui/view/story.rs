@@ -5,6 +5,7 @@ use ratatui::style::Stylize as _;
 use super::{LessonView, banner, branches, lesson::inside, paragraph, prelude::*, table};
 use crate::{
     clock::ClockKind,
+    log::Product,
     ui::state::{
         catalogue::CatalogueVariant,
         screen::{Form, RunPhase},
@@ -168,8 +169,9 @@ impl LessonView<'_> {
             let words = if times > 1 { format!("{times} × {words}") } else { words };
             line(&words, Role::Chrome)
         }));
-        // All servers of a lab share one password; a recording has none.
-        let mut servers = scene.world.servers.iter();
+        // All servers of a lab share one password; a recording has none. `redis-cli` speaks to Redis alone.
+        let redis = Product::Redis.traits().name;
+        let mut servers = scene.world.servers.iter().filter(|server| server.info.product == redis);
         if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
             lines.push(line(&words::PASSWORD.with(scene.lang, &[password]), Role::Chrome));
         }
