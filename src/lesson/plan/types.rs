@@ -6,10 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{
         error::{Finding, Mistake, MistakeSpan, Path, Segment, did_you_mean, finding, suggestion},
-        expr::{
-            Mentions, Template,
-            mentions::{attribute_of, comparisons},
-        },
+        expr::{Mentions, Template, mentions::attribute_of},
         has_word,
     },
     PlannedVerb, Scenario,
@@ -607,27 +604,6 @@ pub(crate) fn check_prefixes(scenarios: &[Scenario]) -> Result<(), Mistake> {
 
 /// The finding about an expression that expects another type of a key: `value('members').list`.
 pub(crate) fn lint(source: &str, scenario: &Scenario) -> Option<Finding> {
-    let of_redis = scenario.lab().has(Product::Redis);
-    of_key(source, scenario).or_else(|| as_list(source).filter(|_| of_redis))
-}
-
-/// The finding about a value that is compared with a list, whatever its type is.
-fn as_list(source: &str) -> Option<Finding> {
-    let (left, ..) = comparisons(source).find(|(left, _, right)| {
-        left.starts_with("value(")
-            && left.ends_with(')')
-            && left.matches('(').count() == 1
-            && right.starts_with('[')
-    })?;
-    Some(finding!(
-        "`{left}` is never a list itself: the items of a list, set or stream stand in a field of it",
-        "`{left}` 本身不会是列表：列表、集合、流的内容在它的字段里",
-        "write `{left}.list`, `{left}.set` or `{left}.sorted_set`",
-        "请写 `{left}.list`、`{left}.set` 或 `{left}.sorted_set`"
-    ))
-}
-
-fn of_key(source: &str, scenario: &Scenario) -> Option<Finding> {
     let asked = Mentions::of(source).keys_of("value");
     if asked.is_empty() {
         return None;

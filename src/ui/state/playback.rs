@@ -224,9 +224,9 @@ impl Playback {
     }
 
     fn jump(&mut self, target: usize) {
-        let begins = |animation: &Animation| animation.base.position <= target;
-        if let Some(animation) = self.animation.take().filter(begins)
-            && target < self.world.position
+        // Stepping back ends where its animation has a world already: the log need not be folded once more.
+        if let Some(animation) = self.animation.take()
+            && (animation.base.position..self.world.position).contains(&target)
         {
             self.world = animation.base;
         }

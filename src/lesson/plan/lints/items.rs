@@ -1,4 +1,5 @@
-//! Index expressions beyond the end of a list: how many items an operation returns, and how often a move is made.
+//! Index expressions beyond the end of a list: how many items an operation returns, and how often a move is made. And
+//! lists that count one reply twice.
 
 use super::{
     super::{

@@ -26,7 +26,7 @@ use self::{
     beginning::check_beginning,
     contradiction::contradictory,
     reach::{figure, of_most},
-    scenario::{of_actor, of_counter, of_event, of_message, of_owner, of_role, of_value},
+    scenario::{of_actor, of_counter, of_event, of_list, of_message, of_owner, of_role, of_value},
 };
 pub(crate) use self::{
     answer::{Answer, field_lint, of_named},
@@ -453,6 +453,8 @@ fn check_comparison(
         .or_else(|| increments::lint(source, scenario))
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::lint(source, scenario))
+        // After the types of keys, which say which field it is.
+        .or_else(|| of_list(source, scenario.lab()))
         .or_else(|| {
             let statement =
                 |name: &str| scenario.reply(name).and_then(|(program, label)| program.statement_of(label));

@@ -10,7 +10,7 @@ use super::{
             error::{ALIKE, Finding, finding, nearest, suggestion},
             expr::{
                 Mentions, Template,
-                mentions::{attribute_of, joined, split_comparison},
+                mentions::{attribute_of, comparisons, joined, split_comparison},
             },
         },
         PlannedVerb, Scenario,
@@ -50,6 +50,22 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Finding> {
         return Some(Finding { message, help });
     }
     None
+}
+
+/// The finding about a key's value that is compared with a list, whatever its type is.
+pub(super) fn of_list(source: &str, lab: LabKind) -> Option<Finding> {
+    let (left, ..) = comparisons(source).filter(|_| lab.has(Product::Redis)).find(|(left, _, right)| {
+        left.starts_with("value(")
+            && left.ends_with(')')
+            && left.matches('(').count() == 1
+            && right.starts_with('[')
+    })?;
+    Some(finding!(
+        "`{left}` is never a list itself: the items of a list, set or stream stand in a field of it",
+        "`{left}` 本身不会是列表：列表、集合、流的内容在它的字段里",
+        "write `{left}.list`, `{left}.set` or `{left}.sorted_set`",
+        "请写 `{left}.list`、`{left}.set` 或 `{left}.sorted_set`"
+    ))
 }
 
 /// The finding about an owner that no client is.
