@@ -128,7 +128,9 @@ impl<'a> Diagram<'a> {
             self.line("end");
             self.alarmed = false;
         }
-        if let EventKind::Sent { actor, .. } = &event.kind {
+        if let EventKind::Sent { actor, command, .. } = &event.kind
+            && !command.prepares()
+        {
             self.asked.insert(*actor);
         }
         self.tell(index, event.at, &event.kind);

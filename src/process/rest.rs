@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,7 @@ pub(crate) struct Threads {
     newest: Option<u32>,
     /// When a process of the group was last seen to begin or end, in real time.
     changed: Option<Instant>,
+    statuses: StatusFiles,
     /// Whether each process waits in lesson time, with the program that it ran when that was found out.
     on_clock: BTreeMap<u32, (PathBuf, bool)>,
     timers: Timers,
@@ -59,6 +60,7 @@ impl Threads {
             ended: BTreeSet::new(),
             newest: None,
             changed: None,
+            statuses: StatusFiles::default(),
             on_clock: BTreeMap::new(),
             timers: Timers::default(),
         })
@@ -179,6 +181,7 @@ impl Threads {
         let mut run_counts = BTreeMap::new();
         let mut ended = BTreeSet::new();
         let mut lives = false;
+        let mut buffer = [0; 4096];
         let known = self.processes.len();
         self.processes.retain(|process| fs::exists(format!("/proc/{process}/task")).unwrap_or(false));
         if self.processes.len() < known {
@@ -188,11 +191,11 @@ impl Threads {
             let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return None };
             for thread in threads.flatten() {
                 let thread: u32 = thread.file_name().to_str()?.parse().ok()?;
-                let status = read_at_once(&format!("/proc/{process}/task/{thread}/status")).ok()?;
-                match read_status(&status)? {
+                let status = self.statuses.read((*process, thread), &mut buffer)?;
+                match read_status(status)? {
                     ('S', switched) => {
                         lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
-                        let ticks = is_ticker(&status) || self.timers.is_ticker(*process, thread);
+                        let ticks = is_ticker(status) || self.timers.is_ticker(*process, thread);
                         run_counts.insert(thread, if ticks { 0 } else { switched });
                     }
                     ('Z' | 'X', _) => drop(ended.insert(thread)),
@@ -200,6 +203,7 @@ impl Threads {
                 }
             }
         }
+        self.statuses.0.retain(|(_, thread), _| run_counts.contains_key(thread));
         let known = ended.is_subset(&self.ended);
         self.ended = ended;
         if !known {
@@ -250,6 +254,33 @@ fn read_at_once(path: &str) -> io::Result<String> {
     let mut text = String::with_capacity(4096);
     File::open(path)?.read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Open files `/proc/PID/task/TID/status`, by these two ids. Opening one takes longer than reading it, and a JVM has dozens.
+#[derive(Debug, Default)]
+struct StatusFiles(BTreeMap<(u32, u32), File>);
+
+impl StatusFiles {
+    /// The most files that are kept open.
+    const MOST: usize = 256;
+
+    /// Reads the status of a thread. `None` if it has ended: its file cannot be read then, even if its id is another's.
+    fn read<'a>(&mut self, ids: (u32, u32), buffer: &'a mut [u8]) -> Option<&'a str> {
+        let length = match self.0.get(&ids) {
+            Some(file) => file.read_at(buffer, 0),
+            None => File::open(format!("/proc/{}/task/{}/status", ids.0, ids.1)).and_then(|file| {
+                let length = file.read_at(buffer, 0);
+                if self.0.len() < Self::MOST {
+                    self.0.insert(ids, file);
+                }
+                length
+            }),
+        };
+        if length.is_err() {
+            self.0.remove(&ids);
+        }
+        str::from_utf8(&buffer[..length.ok()?]).ok()
+    }
 }
 
 fn maps(process: u32, page: &Path) -> bool {

@@ -215,6 +215,11 @@ impl Command {
         }
     }
 
+    /// Whether it only prepares later commands: opens a transaction, sets a variable, grants a lease.
+    pub(crate) fn prepares(&self) -> bool {
+        matches!(self.leaves(), Some(("transaction" | "variable" | "lease", true)))
+    }
+
     /// Whether what [`Command::leaves`] names ends with the client's process: it is in the process or its connections, and
     /// not in the server.
     pub(crate) fn leaves_in_client(&self) -> bool {

@@ -107,6 +107,8 @@ pub struct Lane {
     pub bars: Vec<Bar>,
     /// Locks that the actor wants but has not requested yet: waiting is drawn from the first request on.
     wanted: Vec<String>,
+    /// Whether the actor has sent a request since it last gave up a lock. What only prepares its connection is none.
+    asked: bool,
     /// The first column at which the next tick does not cover the text of the last one.
     pub(crate) end: u32,
 }
@@ -261,7 +263,8 @@ impl Lane {
         };
         self.wanted.retain(|wanted| wanted != lock);
         let has_another = self.bars.iter().rev().take(RECENT).any(|bar| bar.to.is_none() && bar.kind.holds());
-        let has_asked = !self.marks.is_empty() && !has_another;
+        let has_asked = self.asked && !has_another;
+        self.asked &= belief != Belief::Nothing;
         if belief == Belief::Waiting && !has_asked && self.band.is_none() {
             self.wanted.push(lock.to_owned());
         } else if belief != Belief::Nothing {
@@ -318,6 +321,10 @@ impl Lane {
 
     /// Marks that a command was sent: it begins the wait for wanted locks, and may write the key that was read.
     pub(crate) fn send(&mut self, command: &Command, here: (u32, usize)) {
+        if command.prepares() {
+            return;
+        }
+        self.asked = true;
         for lock in std::mem::take(&mut self.wanted) {
             self.begin(BarKind::Belief(Belief::Waiting), &lock, here);
         }

@@ -71,7 +71,7 @@ fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words 
         return vec![(words, chrome)];
     };
     let words = match reply {
-        Reply::Lost(why) => format!("✗ {}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()),
+        Reply::Lost(why) => format!("✗ {}", words::lost(why, scene.lang)),
         _ => format!("← {reply}"),
     };
     let took =

@@ -407,9 +407,13 @@ fn reply(scene: &Scene<'_>, row: &WireRow, written: fn(&Reply) -> String) -> (St
         let marks = &scene.chart.story_marks;
         let is_late = |mark: &StoryMark| mark.position > row.event && mark.position <= replied;
         let late = scene.log.events().get(replied).filter(|_| marks.iter().any(is_late));
+        let own = match reply {
+            Reply::Lost(why) => format!("(lost) {}", words::connection_error(why, scene.lang)),
+            _ => written(reply),
+        };
         let words = match late {
-            Some(event) => words::REPLIED_AT.with(scene.lang, &[&written(reply), &time::moment(event.at)]),
-            None => written(reply),
+            Some(event) => words::REPLIED_AT.with(scene.lang, &[&own, &time::moment(event.at)]),
+            None => own,
         };
         return (words, style(scene, row.event, reply));
     }

@@ -183,7 +183,7 @@ pub const LEGEND_ROWS: &[Hint] = &[
         Words::new("a message that a link holds, a reply that is lost", "被链路挂起的消息、丢失的回复"),
     ),
     (
-        glyphs::FROZEN,
+        "▒ ╍",
         Words::new("frozen (SIGSTOP), as by a long GC pause", "被冻结（SIGSTOP），如同长时间 GC 停顿"),
     ),
     ("≠", Words::new("before and after: the runs part here", "修复前后对比：从这里开始不同")),

@@ -245,7 +245,30 @@ pub const BLOCKED: Words = Words::new("blocked", "阻塞中");
 pub const WAITS_THERE: Words =
     Words::new("{}: the server has it and keeps it waiting", "{}：服务器已收到，正在阻塞等待");
 pub const PASSES: Words = Words::new("{} pass", "过了 {}");
+/// What drivers and the operating system say of a connection that no reply will come from.
+const CONNECTION_ERRORS: [(&str, &str); 8] = [
+    ("reset by peer", "连接被对方重置"),
+    ("roken pipe", "连接已断开"),
+    ("end of file", "连接已断开"),
+    ("connection to the server was lost", "与服务器的连接断开了"),
+    ("closed before the reply came", "回复到来之前连接就关闭了"),
+    ("closed the connection", "程序关闭了连接"),
+    ("connection was closed", "连接已关闭"),
+    ("session expired", "会话已过期"),
+];
+
 pub const LOST: Words = Words::new("lost", "丢失");
+
+/// Why a reply was lost. An error that is not known stays as its source wrote it.
+pub fn connection_error(error: &str, lang: Lang) -> &str {
+    let known = CONNECTION_ERRORS.iter().find(|(part, _)| lang == Lang::Zh && error.contains(part));
+    known.map_or(error, |(_, words)| words)
+}
+
+/// A lost reply and why it was lost.
+pub fn lost(why: &str, lang: Lang) -> String {
+    format!("{}{}{}", LOST.get(lang), lang.colon(), connection_error(why, lang))
+}
 pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");
 pub const TAKES_NOTICE: Words = Words::new("takes {}", "取出通知 {}");
 pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，已删除");

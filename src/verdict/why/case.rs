@@ -151,7 +151,7 @@ impl<'a> Case<'a> {
                 && effect.sent > watch
                 && effect.replied < replied
         })?;
-        let text = words::went_on_after_refused_exec(self, watch, between, exec);
+        let text = words::exec_was_refused(self, watch, between, exec);
         Some(Why::new(Cause::CheckThenAct, [watch, between.sent, replied], text))
     }
 

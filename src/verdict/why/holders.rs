@@ -39,7 +39,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         .or_else(|| pairs.iter().find_map(|pair| pair.taken_out(false)))
         .or_else(|| pairs.iter().find_map(|pair| pair.taken_out(true)))
         .or_else(|| not_refused(&pairs))
-        .or_else(|| pairs.iter().find_map(Pair::went_on_after_refused_exec))
+        .or_else(|| pairs.iter().find_map(Pair::exec_was_refused))
 }
 
 /// Everything that the other holders had set for the lock existed when the last one got it.
@@ -208,7 +208,7 @@ impl Pair<'_, '_> {
     }
 
     /// One of the two believes although its transaction was refused.
-    fn went_on_after_refused_exec(&self) -> Option<Why> {
+    fn exec_was_refused(&self) -> Option<Why> {
         [self.second, self.first].into_iter().find_map(|(actor, believed)| {
             let (last, _) = self.case.last_sent(actor, believed)?;
             self.case.refused_exec(actor, believed).filter(|why| why.second > last)

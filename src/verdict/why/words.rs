@@ -73,8 +73,8 @@ pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect),
     )
 }
 
-/// An actor went on as if its transaction had been carried out.
-pub(crate) fn went_on_after_refused_exec(
+/// A transaction was refused, because somebody had changed what it watches.
+pub(crate) fn exec_was_refused(
     case: &Case<'_>,
     watch: usize,
     between: &Effect,
@@ -84,11 +84,11 @@ pub(crate) fn went_on_after_refused_exec(
     let (watched, wrote) = (case.command(watch), case.command(between.sent));
     Text::new(
         format!(
-            "{other}'s {wrote} came between {actor}'s {watched} and {actor}'s EXEC: EXEC was refused, and {actor} went on \
-             as if it had not been."
+            "{other}'s {wrote} came between {actor}'s {watched} and {actor}'s EXEC: EXEC was refused, and nothing that \
+             {actor} had queued was done."
         ),
         format!(
-            "{actor} 的 {watched} 和 EXEC 之间，插进了 {other} 的 {wrote}：EXEC 没有执行，{actor} 却照样往下走。"
+            "{actor} 的 {watched} 和 EXEC 之间，插进了 {other} 的 {wrote}：EXEC 被拒绝，{actor} 排队的命令一条也没有执行。"
         ),
     )
 }

@@ -112,7 +112,7 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
     };
     let reply_words = |event: &EventKind| match event {
         EventKind::Replied { reply, .. } => Some(match reply.as_ref() {
-            Reply::Lost(why) => format!("{}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()),
+            Reply::Lost(why) => words::lost(why, scene.lang),
             reply => reply.brief(),
         }),
         _ => None,
