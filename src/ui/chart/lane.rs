@@ -148,8 +148,12 @@ impl Lane {
         let is_note = matches!(kind, EventKind::Counted { .. } | EventKind::Waits { .. });
         let last = self.marks.last().filter(|mark| mark.note.is_none());
         let replied = last.and_then(|mark| mark.exchanges().filter_map(|(_, reply)| reply).max());
-        let replied = replied.and_then(|reply| log.events().get(reply));
-        is_note && replied.is_some_and(|reply| at.since(reply.at) < super::BURST)
+        // After a fault, a wait that is unhurt by it would cover the fault's text.
+        let hurt = last.map(|mark| mark.event).filter(|_| matches!(kind, EventKind::Waits { .. }));
+        let is_fault = |event: &&Event| matches!(event.kind, EventKind::Fault(_));
+        let hurt = hurt.and_then(|event| log.events().get(event)).filter(is_fault);
+        let before = replied.and_then(|reply| log.events().get(reply)).or(hurt);
+        is_note && before.is_some_and(|before| at.since(before.at) < super::BURST)
     }
 
     /// Whether an event repeats the wait with which the last tick ends. It has no tick of its own.
@@ -345,24 +349,37 @@ impl Lane {
         saw.map_or_else(String::new, |bar| bar.value.clone())
     }
 
-    /// Compares the open bars with what servers were seen to hold. `has` tells whether any server confirms a lock, `is`
-    /// whether a key still has a value.
+    /// Compares the bars with what servers were seen to hold: the open ones, and those that ended after the event `since`.
+    /// `has` tells whether any server confirms a lock, `lost` the column in which the last one ceased to, `is` whether a
+    /// key still has a value.
     pub(crate) fn compare(
         &mut self,
-        has: impl Fn(&str) -> bool,
+        (has, lost): (impl Fn(&str) -> bool, impl Fn(&str) -> Option<u32>),
         is: impl Fn(&str, &str) -> bool,
-        here: (u32, usize),
+        (here, since): ((u32, usize), usize),
     ) {
         let holds = |bar: &&mut Bar| match bar.kind {
             BarKind::Belief(belief) => belief.holds(),
             kind => kind == BarKind::Read,
         };
-        for bar in self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none()).filter(holds) {
-            let has = if bar.kind == BarKind::Read { is(&bar.lock, &bar.value) } else { has(&bar.lock) };
-            match bar.unconfirmed.last_mut() {
-                Some((_, to @ None)) if has => *to = Some(here),
-                Some((_, None)) => {}
-                _ if !has && bar.confirmed => bar.unconfirmed.push((here, None)),
+        let recent = self.bars.iter_mut().rev().take(RECENT).filter(holds);
+        for bar in recent.filter(|bar| bar.to.is_none_or(|(_, event)| event > since)) {
+            let is_read = bar.kind == BarKind::Read;
+            let has = if is_read { is(&bar.lock, &bar.value) } else { has(&bar.lock) };
+            let lost = if is_read { None } else { lost(&bar.lock) };
+            // A lease may have ended in the middle of the step.
+            let from = (lost.unwrap_or(here.0).clamp(bar.from.0, here.0), here.1);
+            match (bar.unconfirmed.last_mut(), bar.to) {
+                (Some((_, None)), Some(_)) => {}
+                (_, Some(to)) => {
+                    let is_new = bar.unconfirmed.last().is_none_or(|(_, end)| *end != Some(to));
+                    if !has && bar.confirmed && from.0 < to.0 && is_new {
+                        bar.unconfirmed.push((from, Some(to)));
+                    }
+                }
+                (Some((_, to @ None)), None) if has => *to = Some(here),
+                (Some((_, None)), None) => {}
+                _ if !has && bar.confirmed => bar.unconfirmed.push((from, None)),
                 _ => bar.confirmed |= has,
             }
         }
@@ -499,6 +516,9 @@ impl Mark {
                         command.trim_end_matches(|c: char| detail == Detail::Labels && c.is_numeric());
                     let replies = self.replies(log, position);
                     let columns = reply_columns.max(REPLIES_COLUMNS);
+                    if command_columns == 0 {
+                        return format!("→ {}", text::fit(&replies, columns));
+                    }
                     let command = text::fit(command, command_columns);
                     return format!("{times} × {command} → {}", text::fit(&replies, columns));
                 }

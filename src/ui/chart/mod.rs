@@ -208,6 +208,10 @@ impl Chart {
                     self.wire[flight.row].replied = Some(index);
                     let read = self.read(log, self.wire[flight.row].event, index);
                     let sent = self.wire[flight.row].event;
+                    if let Some((number, seconds)) = truth::granted(log, (sent, index)) {
+                        let lease = Lease { event: index, from: event.at, to: event.at + seconds };
+                        self.truths.iter_mut().for_each(|truth| truth.grant(number, lease));
+                    }
                     if let Some(lane) = self.lanes.get_mut(flight.lane) {
                         if is_late {
                             lane.reply_late(flight.mark, (x, index), log, self.detail);

@@ -79,12 +79,22 @@ impl Chart {
                 let same = |name: &str| name == lock || !named(lock);
                 open.iter().any(|(name, actor)| its(actor) && same(name))
             };
+            let lost = |lock: &str| {
+                let same = |name: &str| name == lock || !named(lock);
+                let own = |owner: Owner| match owner {
+                    Owner::Actor(actor) => its(&actor),
+                    Owner::Session(session) => self.state.sessions.get(&session).is_some_and(its),
+                };
+                let ended = self.truths.iter().flat_map(Truth::newest).filter(|span| same(&span.lock));
+                let ended = ended.filter(|span| span.holders().any(|(owner, _)| owner.is_some_and(own)));
+                ended.filter_map(|span| span.to).map(|(column, _)| column).max()
+            };
             let values = self.truths.iter().flat_map(Truth::values);
             let values: Vec<(&str, &str)> = values.collect();
             let is = |key: &str, read: &str| {
                 values.iter().any(|(known, held)| *known == key && mariadb::has_columns(held, read))
             };
-            lane.compare(has, is, here);
+            lane.compare((has, lost), is, (here, self.state.step));
         }
     }
 }

@@ -1,12 +1,15 @@
 //! One server's lane: who really held a lock, according to the server's own state.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Duration,
+};
 
 use crate::{
     clock::LessonTime,
     log::{
         Access, ActorId, Command, Condition, Entry, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
-        Observed, OpId, Reply, Role, SentinelNotice,
+        Observed, OpId, Reply, Role, SentinelNotice, product::etcd::EtcdCall,
     },
     ui::{theme::text, words::fault},
     world::effect,
@@ -121,6 +124,8 @@ pub struct Truth {
     /// The first column at which the next fault does not cover the text of the last one.
     pub(crate) fault_room: u32,
     leases: BTreeMap<String, Vec<Lease>>,
+    /// The leases of etcd as they were last granted or renewed, by their numbers.
+    granted: BTreeMap<i64, Lease>,
     /// Changes of its role, each with its column and its event.
     pub changes: Vec<(u32, usize, RoleChange)>,
     standing: Standing,
@@ -155,6 +160,21 @@ impl Standing {
     }
 }
 
+/// The lease of etcd that a request was granted or has renewed, given the request and its reply: its number, and how long it
+/// lasts.
+pub(crate) fn granted(log: &Log, (sent, replied): (usize, usize)) -> Option<(i64, Duration)> {
+    let kind = |event: usize| log.events().get(event).map(|event| &event.kind);
+    let Some(EventKind::Sent { command: Command::Etcd(call), .. }) = kind(sent) else { return None };
+    let Some(EventKind::Replied { reply, .. }) = kind(replied) else { return None };
+    let Reply::Value(value) = &**reply else { return None };
+    let (number, seconds) = match call {
+        EtcdCall::Grant { seconds, .. } => (value.as_i64()?, *seconds),
+        EtcdCall::Keepalive { lease } => (*lease, value.as_i64()?),
+        _ => return None,
+    };
+    Some((number, Duration::from_secs(seconds.try_into().ok()?)))
+}
+
 /// Whether a key looks like a lock: it has a TTL, or its name says so. The name does not count for values with several
 /// members, such as the queue of waiting clients, because no single one holds them.
 pub fn is_lock_key(name: &str, state: &KeyState) -> bool {
@@ -183,6 +203,11 @@ impl Truth {
         let known = self.spans.partition_point(|span| span.from.1 < end);
         let mut newest = self.spans[..known].iter().rev().take(OPEN);
         newest.find(|span| span.about == About::Lock && span.lock == lock)
+    }
+
+    /// The newest spans of locks, the last one first.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &Span> {
+        self.spans.iter().rev().take(OPEN).filter(|span| span.about == About::Lock)
     }
 
     /// The locks that are held now, with their owners.
@@ -272,7 +297,17 @@ impl Truth {
             for (name, key) in &space.keys {
                 let written = held.get(name).and_then(|holders| replied(holders));
                 let from = log.events()[written.filter(|reply| *reply > looked).unwrap_or(event)].at;
-                self.renew(name, key, event, from);
+                if let Some(to) = key.expires_at {
+                    self.renew(name, Lease { event, from, to });
+                }
+            }
+        }
+        if matches!(observed, Observed::Etcd(_)) {
+            for (lock, lease) in observed.owned() {
+                // What was granted to the next holder does not count for the last one.
+                if let Some(lease) = self.granted.get(&lease) {
+                    self.renew(&lock, Lease { event, ..*lease });
+                }
             }
         }
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
@@ -283,7 +318,9 @@ impl Truth {
             };
             if !holders.is_some_and(is_same) {
                 let next = holders.map_or(x, |holders| begins(holders));
-                let ran_out = self.leases.get(&span.lock).and_then(|leases| {
+                // etcd deletes keys up to half a second after their lease has ended.
+                let leases = self.leases.get(&span.lock).filter(|_| matches!(observed, Observed::Redis(_)));
+                let ran_out = leases.and_then(|leases| {
                     let last = leases.iter().rev().find(|lease| lease.event < event)?;
                     column_of(log, &columns[looked..=event], looked, last.to)
                 });
@@ -384,11 +421,29 @@ impl Truth {
         (held, values)
     }
 
-    fn renew(&mut self, name: &str, key: &KeyState, event: usize, from: LessonTime) {
-        let Some(to) = key.expires_at else { return };
+    /// Notes that a lease of etcd was granted or renewed: its number, and its new time.
+    pub(crate) fn grant(&mut self, number: i64, lease: Lease) {
+        self.granted.insert(number, lease);
+        let its: Vec<String> = self
+            .held()
+            .filter(|(_, owner)| *owner == Owner::Session(number))
+            .map(|(lock, _)| lock.to_owned())
+            .collect();
+        for lock in its {
+            self.renew(&lock, lease);
+        }
+    }
+
+    fn renew(&mut self, name: &str, new: Lease) {
         let leases = self.leases.entry(name.to_owned()).or_default();
-        if leases.last().is_none_or(|lease| lease.to != to) {
-            leases.push(Lease { event, from, to });
+        match leases.last().copied() {
+            Some(last) if last.to == new.to => {}
+            // The next holder's lease may have been renewed before the last holder's; they stay in order.
+            Some(last) => {
+                let (event, from) = (new.event.max(last.event), new.from.max(last.from));
+                leases.push(Lease { event, from, ..new });
+            }
+            None => leases.push(new),
         }
     }
 

@@ -12,24 +12,30 @@ const ROOM: (u16, u16) = (36, 24);
 /// The minimum rows of a pane for two lines of letters of three rows.
 const ROOM_FOR_TWO: u16 = 25;
 
-/// Bitmaps of letters, three columns by five rows, in row order.
+/// Bitmaps of letters, five rows of three columns, in row order.
 #[rustfmt::skip]
 const LETTERS: &[(char, u16)] = &[
     ('A', 0b010_101_111_101_101), ('B', 0b110_101_110_101_110), ('C', 0b011_100_100_100_011),
     ('D', 0b110_101_101_101_110), ('E', 0b111_100_110_100_111), ('H', 0b101_101_111_101_101),
-    ('I', 0b111_010_010_010_111), ('L', 0b100_100_100_100_111), ('N', 0b110_101_101_101_101),
-    ('O', 0b010_101_101_101_010), ('R', 0b110_101_110_101_101), ('S', 0b011_100_010_001_110),
+    ('I', 0b111_010_010_010_111), ('L', 0b100_100_100_100_111), ('O', 0b010_101_101_101_010), ('R', 0b110_101_110_101_101), ('S', 0b011_100_010_001_110),
     ('T', 0b111_010_010_010_010), ('U', 0b101_101_101_101_111), ('V', 0b101_101_101_101_010),
-    ('W', 0b101_101_111_111_101), ('X', 0b101_101_010_101_101), ('F', 0b111_100_110_100_100),
+    ('X', 0b101_101_010_101_101), ('F', 0b111_100_110_100_100),
     ('0', 0b111_101_101_101_111), ('1', 0b010_110_010_010_111), ('2', 0b110_001_010_100_111),
     ('3', 0b110_001_010_001_110), ('4', 0b101_101_111_001_001), ('5', 0b111_100_110_001_110),
     ('G', 0b011_100_101_101_011), ('J', 0b001_001_001_101_010), ('K', 0b101_101_110_101_101),
-    ('M', 0b101_111_111_101_101), ('P', 0b110_101_110_100_100), ('Q', 0b010_101_101_111_011),
+    ('P', 0b110_101_110_100_100), ('Q', 0b010_101_101_111_011),
     ('Y', 0b101_101_010_010_010), ('Z', 0b111_001_010_100_111),
     ('\'', 0b010_010_000_000_000), ('.', 0b000_000_000_000_010), (':', 0b000_010_000_010_000),
     ('6', 0b011_100_110_101_010), ('7', 0b111_001_010_010_010), ('8', 0b010_101_010_101_010),
-    ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('!', 0b010_010_010_000_010), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), ('→', 0b010_001_111_001_010),
+    ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('!', 0b010_010_010_000_010), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100),
     (' ', 0),
+];
+
+/// Those that three columns make unreadable: the columns of each, and its bitmap.
+#[rustfmt::skip]
+const WIDER: &[(char, u16, u32)] = &[
+    ('M', 5, 0b10001_11011_10101_10001_10001), ('N', 4, 0b1001_1101_1011_1001_1001),
+    ('W', 5, 0b10001_10001_10101_11011_10001), ('→', 5, 0b00100_00010_11111_00010_00100),
 ];
 
 /// Names with the glyphs of their clients: `● A and ■ B`.
@@ -50,10 +56,15 @@ pub fn alarm_words(scene: &Scene<'_>) -> Option<String> {
                 Some(_) if !oversold.exceeds() => format!("{counter} {sold}, {of} {before} → {now}"),
                 _ => format!("{counter} {sold}/{before}"),
             };
-            Some(words.to_uppercase())
+            Some(loud(words, scene.lang))
         }
         Alarm::Broken(_, event) => Some(breach_words((scene.log, scene.chart), event, scene.lang)),
     }
+}
+
+/// Capitals are loud where all words have them.
+fn loud(words: String, lang: Lang) -> String {
+    if lang == Lang::En { words.to_uppercase() } else { words }
 }
 
 /// The shortest text for an invariant broken by `event`.
@@ -98,7 +109,7 @@ fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
 pub fn sold_words(oversold: &Oversold<'_>, log: &Log, most: usize, lang: Lang) -> String {
     let Oversold { counter, sold, of, before, now } = oversold;
     let bar = glyphs::FULL.repeat(usize::try_from(*sold).unwrap_or(0).min(most));
-    let counter = words::named(log, counter, lang).to_uppercase();
+    let counter = loud(words::named(log, counter, lang).to_owned(), lang);
     if oversold.exceeds() {
         format!("{counter} {bar} {sold} / {before}")
     } else {
@@ -229,10 +240,9 @@ impl Large {
 
     fn fits(&self, area: Rect) -> bool {
         area.height >= self.room()
-            && self
-                .lines
-                .iter()
-                .all(|line| self.columns(line) <= area.width && line.chars().all(|sign| dots(sign).is_some()))
+            && self.lines.iter().all(|line| {
+                self.columns(line) <= area.width && line.chars().all(|sign| letter(sign).is_some())
+            })
     }
 }
 
@@ -300,14 +310,19 @@ pub fn is_captioned(scene: &Scene<'_>, area: Rect) -> bool {
     area.height >= ROOM.1 && large(scene, area).is_some_and(|large| large.beside.is_some())
 }
 
-/// The bitmap of a letter, if it has one.
-fn dots(sign: char) -> Option<u16> {
-    LETTERS.iter().find(|(known, _)| *known == sign).map(|(_, dots)| *dots)
+/// The columns of a letter, and its bitmap.
+fn letter(sign: char) -> Option<(u16, u32)> {
+    let usual = LETTERS.iter().find(|(known, _)| *known == sign).map(|(_, dots)| (3, u32::from(*dots)));
+    usual.or_else(|| {
+        let wider = WIDER.iter().find(|(known, ..)| *known == sign);
+        wider.map(|(_, columns, dots)| (*columns, *dots))
+    })
 }
 
 /// The columns of a letter with dots of the given width.
 fn advance(sign: char, wide: u16) -> u16 {
-    if sign == ' ' { 2 * wide } else { 4 * wide }
+    let columns = letter(sign).map_or(3, |(columns, _)| columns);
+    if sign == ' ' { 2 * wide } else { (columns + 1) * wide }
 }
 
 /// Draws the banner in the largest letters that fit a pane, into its first rows.
@@ -355,18 +370,19 @@ fn signs(words: &str, wide: u16) -> impl Iterator<Item = (u16, char)> {
 
 /// Draws text in large letters with the style already set. `wide` is the width of a dot: one column, or an even number.
 pub fn draw_letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer) {
-    let dot = |letter: u16, row: u16, column: u16| row < 5 && (letter >> (14 - 3 * row - column)) & 1 == 1;
-    for (at, letter) in signs(words, wide).filter_map(|(at, sign)| Some((at, dots(sign)?))) {
-        for (row, column) in (0..5).flat_map(|row| (0..3).map(move |column| (row, column))) {
-            if !dot(letter, row, column) {
+    for (at, (columns, dots)) in signs(words, wide).filter_map(|(at, sign)| Some((at, letter(sign)?))) {
+        let dot =
+            |row: u16, column: u16| row < 5 && (dots >> (5 * columns - 1 - columns * row - column)) & 1 == 1;
+        for (row, column) in (0..5).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            if !dot(row, column) {
                 continue;
             }
             let x = left + at + column * wide;
             let high = wide / 2;
             let (y, rows, symbol) = match (wide, row % 2) {
-                (1, 0) if dot(letter, row + 1, column) => (row / 2, 1, glyphs::FULL),
+                (1, 0) if dot(row + 1, column) => (row / 2, 1, glyphs::FULL),
                 (1, 0) => (row / 2, 1, "▀"),
-                (1, _) if dot(letter, row - 1, column) => continue,
+                (1, _) if dot(row - 1, column) => continue,
                 (1, _) => (row / 2, 1, "▄"),
                 _ => (row * high, high, glyphs::FULL),
             };

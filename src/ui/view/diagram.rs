@@ -2,8 +2,11 @@
 
 use ratatui::{layout::Rect, text::Line};
 
-use super::{LessonView, detail, lanes, lesson::inside, selection, sequence, wire};
-use crate::ui::{keys::Pane, state::screen::DiagramKind};
+use super::{LessonView, detail, lanes, lesson::inside, question, selection, sequence, wire};
+use crate::ui::{
+    keys::Pane,
+    state::screen::{DiagramKind, Form},
+};
 
 impl LessonView<'_> {
     pub fn first_client_reach(&self, area: Rect) -> u16 {
@@ -49,7 +52,13 @@ impl LessonView<'_> {
     pub(crate) fn story_pane_lines(&self, area: Rect) -> Vec<Line<'static>> {
         match self.scene.selected {
             Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),
-            None => self.story_lines(area),
+            None => {
+                let (lines, shown) = (self.story_lines(area), self.predictions.shown(&self.scene));
+                match shown.filter(|_| self.form == Form::Panes && self.waited.is_none()) {
+                    Some(shown) => question::in_full(&self.scene, shown, lines, inside(area)),
+                    None => lines,
+                }
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     ui::{
         chart::{Bar, BarKind, Mark},
         theme::Glyphs,
+        words::fault,
     },
     world::Life,
 };
@@ -188,8 +189,6 @@ fn name_bar(
         *since > columns.0 && usize::from(columns.1.saturating_sub(*since)) > text::width(&words) + 1
     });
     let loud: Vec<(u16, u16)> = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar)).collect();
-    let lost = named.iter().flat_map(|bar| lost_at_once(scene, plot, bar));
-    let outlined = earlier(outlined, &lost.collect::<Vec<_>>());
     if frozen || holds {
         starts.extend(loud.iter().map(|(from, _)| *from));
         starts.extend(outlined.iter().chain(&pauses).flat_map(|(from, to)| [*from, *to]));
@@ -240,8 +239,10 @@ fn name_bar(
             let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && filled && rows > 1;
             let style = scene.actor_style(actor);
             let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
-            let distance = if rows < THICK { u16::MAX } else { REPEATED };
-            let end = to.saturating_sub(u16::try_from(text::width(&words)).unwrap_or(to));
+            let width = u16::try_from(text::width(&words)).unwrap_or(to);
+            let distance =
+                if rows < THICK { u16::MAX } else { REPEATED.max(width.saturating_add(REPEATED / 4)) };
+            let end = to.saturating_sub(width);
             for x in (start..end).step_by(distance.into()) {
                 plot.write((x, row), &words, to, style.add_modifier(Modifier::BOLD), buf);
             }
@@ -292,22 +293,6 @@ fn labels(
         _ => labels.push((format!(" {whose} "), start)),
     }
     labels
-}
-
-/// Where an overlap of a bar's lock begins whose step ends with no server confirming the bar: the servers are looked at
-/// only then, and the other holder has got the lock because this one had lost it.
-fn lost_at_once(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Vec<(u16, u16)> {
-    let spans = scene.chart.overlap_spans.iter().filter(|span| span.lock == bar.lock);
-    let pairs = spans.flat_map(|span| bar.unconfirmed.iter().map(move |(from, _)| (span.from, *from)));
-    let same_step =
-        pairs.filter(|(begun, seen)| begun.1 < seen.1 && scene.chart.step_begun(seen.1 + 1) <= begun.1);
-    same_step.filter_map(|(begun, seen)| Some((plot.screen(begun.0)?, plot.screen(seen.0)?))).collect()
-}
-
-/// The stretches, with those that begin at the second column of a pair beginning at the first one.
-fn earlier(stretches: Vec<(u16, u16)>, pairs: &[(u16, u16)]) -> Vec<(u16, u16)> {
-    let begins = |from: u16| pairs.iter().find(|(_, late)| *late == from).map_or(from, |(early, _)| *early);
-    stretches.into_iter().map(|(from, to)| (begins(from), to)).collect()
 }
 
 /// The columns of a bar that texts cover, or the bars of later waits, which are drawn over it.
@@ -554,17 +539,18 @@ fn draw_mark(
             || mark.note == Some(event)
     });
     let words = words(scene, plot, seen);
-    // A glyph or a text reduced to an ellipsis would say nothing.
-    let tick = if limit.saturating_sub(x) > 1 {
-        format!("{} ", scene.glyph(actor))
-    } else {
-        scene.glyph(actor).to_owned()
-    };
-    let after = plot.write((x, y), &tick, limit, client.add_modifier(Modifier::BOLD), buf);
-    let end = if limit < plot.area.right() { limit.saturating_sub(1).max(after) } else { limit };
-    let room = usize::from(end.saturating_sub(after));
+    let end = if limit < plot.area.right() { limit.saturating_sub(1).max(x) } else { limit };
+    // A text reduced to an ellipsis would say nothing.
+    let room = usize::from(end.saturating_sub(x.saturating_add(2)));
     let words = if room < SHORTEST_WORDS && text::width(&words) > room { "" } else { &words };
-    let after = plot.write((after, y), words, end, text_style, buf);
+    // Without its text, the sign of a fault says more than that of the client whose lane it is.
+    let (sign, sign_style) = match &event.kind {
+        EventKind::Fault(kind) if words.is_empty() => (fault::glyph(kind), text_style),
+        _ => (scene.glyph(actor), client),
+    };
+    let tick = if limit.saturating_sub(x) > 1 { format!("{sign} ") } else { sign.to_owned() };
+    let after = plot.write((x, y), &tick, limit, sign_style.add_modifier(Modifier::BOLD), buf);
+    let after = plot.write((after, y), words, end.max(after), text_style, buf);
     if after < limit {
         plot.write((after, y), " ", limit, Style::new(), buf);
     }

@@ -138,12 +138,21 @@ fn mark_cut(area: Rect, y: u16, buf: &mut Buffer) {
 /// Draws lines from the `scroll`-th on, with a sign if there are more below.
 pub fn draw_with_more(lines: &[Line<'_>], scroll: u16, context: Context<'_>, area: Rect, buf: &mut Buffer) {
     if draw(lines, scroll, area, buf) {
-        let sign = format!(" ↓ {} ", words::MORE.get(context.lang));
-        let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
-        let (x, y) = (area.right() - columns, area.bottom());
         // On the frame below the text, where it covers no text.
-        if buf.area.contains((x, y).into()) {
-            buf.set_stringn(x, y, sign, columns.into(), context.theme.style(Role::Accent));
-        }
+        draw_more("↓", context, (area, area.bottom()), buf);
+    }
+}
+
+/// Draws a sign on the frame above a text that there is more of it.
+pub fn draw_more_above(context: Context<'_>, area: Rect, buf: &mut Buffer) {
+    draw_more("↑", context, (area, area.y.saturating_sub(1)), buf);
+}
+
+fn draw_more(arrow: &str, context: Context<'_>, (area, y): (Rect, u16), buf: &mut Buffer) {
+    let sign = format!(" {arrow} {} ", words::MORE.get(context.lang));
+    let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
+    let x = area.right() - columns;
+    if buf.area.contains((x, y).into()) {
+        buf.set_stringn(x, y, sign, columns.into(), context.theme.style(Role::Accent));
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct ProgramLines {
     in_sight: usize,
     /// Lines that stand for a choice in free play, with the index of the choice.
     pub choices: Vec<(usize, usize)>,
+    /// The indices of the lines that say whose program follows.
+    headings: Vec<usize>,
 }
 
 pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> ProgramLines {
@@ -41,7 +43,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> ProgramLines {
         }
     }
     let newest = programs.newest(position).and_then(place);
-    let (mut lines, mut in_sight, mut choices) = (Vec::new(), 0, Vec::new());
+    let (mut lines, mut in_sight, mut choices, mut headings) = (Vec::new(), 0, Vec::new(), Vec::new());
     for (n, (listing, here)) in programs.listings().iter().zip(clients).enumerate() {
         if here.is_empty() {
             continue;
@@ -49,6 +51,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> ProgramLines {
         if !lines.is_empty() {
             lines.push(Line::default());
         }
+        headings.push(lines.len());
         lines.push(heading(scene, &here, width));
         let newest = newest.filter(|(runs, _)| *runs == n).map(|(_, place)| place);
         let done = newest.filter(|place| place.done).and_then(|place| place.at);
@@ -94,7 +97,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> ProgramLines {
         let words = words::NO_PROGRAM.get(scene.lang);
         lines = paragraph::plain(words, width.into(), scene.style(Role::Chrome));
     }
-    ProgramLines { lines, in_sight, choices }
+    ProgramLines { lines, in_sight, choices, headings }
 }
 
 /// The operation at which a client is marked. In free play, its next operation is known.
@@ -132,6 +135,17 @@ pub(crate) fn draw(view: &LessonView<'_>, scroll: Option<u16>, area: Rect, buf: 
     let written = lines(view, area.width);
     let top = top(&written, scroll, area);
     paragraph::draw_with_more(&written.lines, top, view.scene.context(), area, buf);
+    // Whose program it is stays in sight.
+    let top = usize::from(top).min(written.lines.len().saturating_sub(area.height.into()));
+    if top > 0 {
+        paragraph::draw_more_above(view.scene.context(), area, buf);
+    }
+    let heading = written.headings.iter().rfind(|heading| **heading < top);
+    if let Some(heading) = heading.and_then(|heading| written.lines.get(*heading)) {
+        let row = Rect { height: 1, ..area };
+        ratatui::widgets::Clear.render(row, buf);
+        heading.render(row, buf);
+    }
 }
 
 /// The index of the choice at a row of the screen.

@@ -177,6 +177,27 @@ fn is_at_question(scene: &Scene<'_>) -> bool {
     matches!(last, Some(EventKind::Stop { stop: Stop::Question, .. }))
 }
 
+/// The lines of a decision with the whole question in place of its last sentence, if they fit a pane.
+pub(crate) fn in_full(
+    scene: &Scene<'_>,
+    shown: Shown<'_>,
+    lines: Vec<Line<'static>>,
+    pane: Rect,
+) -> Vec<Line<'static>> {
+    let width = usize::from(pane.width.saturating_sub(2));
+    let written = |question: &str| hanging(scene, ("", Role::Chrome), question, Role::Chrome, width);
+    let question = shown.question.q.get(scene.lang);
+    let (brief, full) = (written(&reminder(question, width)), written(question));
+    if !shown.decided || !lines.starts_with(&brief) {
+        return lines;
+    }
+    let rest = lines.len() - brief.len();
+    if full.len() + rest > usize::from(pane.height) {
+        return lines;
+    }
+    full.into_iter().chain(lines.into_iter().skip(brief.len())).collect()
+}
+
 /// A question that was answered, or only its last sentence if it takes several lines: the lanes need the rows.
 fn reminder(question: &str, width: usize) -> String {
     let before = [". ", "? ", "。", "？"].map(|end| {

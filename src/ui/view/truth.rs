@@ -220,7 +220,8 @@ impl<'a> Row<'a> {
     fn marks(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, String, Role)> {
         let faults = self.truth.faults.iter().filter_map(|(column, event)| {
             let fault: &Fault = scene.fault(*event)?;
-            let words = format!("{} {}", fault::glyph(fault), fault::mark(fault));
+            let mark = fault::mark(fault);
+            let words = format!("{} {}", fault::glyph(fault), words::label(&mark, scene.lang));
             Some((*column, *event, words, Role::Danger))
         });
         let changes = self.truth.changes.iter().map(|(column, event, change)| {

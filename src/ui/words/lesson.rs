@@ -93,7 +93,9 @@ pub fn overlap_span(lang: Lang, excess: Excess) -> String {
 
 /// The labels of waits and counters in the built-in lessons. A user's own lesson may use others, which are shown as
 /// written.
-const LABELS: [Words; 22] = [
+const LABELS: [Words; 24] = [
+    Words::new("POWER", "断电"),
+    Words::new("START", "重启"),
     Words::new("work", "干活"),
     Words::new("wait", "等待"),
     Words::new("look", "查看"),
@@ -304,7 +306,7 @@ pub const SESSIONS: Words = Words::new("sessions", "会话");
 pub const SENTINELS: Words = Words::new("Sentinels", "哨兵");
 const SEVERAL_SENTINELS: Words = Words::new("{} Sentinels", "{} 个哨兵");
 /// How many Sentinels take a server for down; and how many have to agree.
-pub const DOWN_FOR: Words = Words::new("{} down: agreed by {}", "{} 下线：{} 个同意");
+pub const DOWN_FOR: Words = Words::new("{}: missed by {} of the Sentinels", "{}：{} 个哨兵联系不上");
 pub const NEEDED: Words = Words::new(", {} needed", "，需 {} 个");
 pub const VOTES: Words = Words::new("votes: {} (epoch {})", "投票：{}（纪元 {}）");
 pub const ELECTED: Words = Words::new("elected: {}", "当选：{}");

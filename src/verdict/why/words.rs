@@ -74,12 +74,7 @@ pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect),
 }
 
 /// A transaction was refused, because somebody had changed what it watches.
-pub(crate) fn exec_was_refused(
-    case: &Case<'_>,
-    watch: usize,
-    between: &Effect,
-    exec: usize,
-) -> Text {
+pub(crate) fn exec_was_refused(case: &Case<'_>, watch: usize, between: &Effect, exec: usize) -> Text {
     let (actor, other) = (case.sender_name(exec), case.name(between.actor));
     let (watched, wrote) = (case.command(watch), case.command(between.sent));
     Text::new(
