@@ -250,11 +250,13 @@ impl LessonClock {
         })
     }
 
-    /// Moves lesson time forward to the next whole second of the servers' calendar.
-    pub fn jump_to_second(&self) -> Result<LessonTime, ClockError> {
-        const SECOND: i64 = 1_000_000_000;
+    /// Moves lesson time forward to the next moment that the servers' calendar, in seconds since 1970, is a whole number
+    /// of `period`s later or earlier than `moment`.
+    pub fn jump_to_phase(&self, moment: i64, period: Duration) -> Result<LessonTime, ClockError> {
         let calendar = self.state().line.at(real_now()).saturating_add(self.0.epoch);
-        self.jump(Duration::from_nanos((-calendar).rem_euclid(SECOND).unsigned_abs()))
+        let moment = moment.saturating_mul(1_000_000_000);
+        let wait = moment.saturating_sub(calendar).rem_euclid(time::nanos(period));
+        self.jump(Duration::from_nanos(wait.unsigned_abs()))
     }
 
     /// Allocates a place for one server's skew; `None` on the wall clock, or when all 64 places are taken.

@@ -83,7 +83,7 @@ fn every_fault_of_a_server_stands_on_its_lane_at_every_size() {
                     assert!(lanes[n].contains(word), "{size:?} {word}\n{:#?}", stand.rows());
                 }
             };
-            shows(0, &["✝ SIGKILL", "▶ START"]);
+            shows(0, &["✝ SIGKILL", if lang == Lang::En { "▶ START" } else { "▶ 重启" }]);
             shows(1, &["▮ SIGSTOP", "▶ SIGCONT"]);
             shows(2, &["▮ →redis1", "✗ →redis1"]);
             shows(3, &["◷ +30s"]);

@@ -151,10 +151,10 @@ impl Racer {
         if self.director.clock.now() > OWN_SESSIONS_LAST {
             self.connections = Connections::default();
         }
-        // During the search, `TIME` is answered as if an order began with a whole second.
+        // The search answers `TIME` as if each order began at a certain moment.
         if time_command::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
             self.director.clock.set_rate(Rate::PAUSED)?;
-            self.director.clock.jump_to_second()?;
+            self.director.clock.jump_to_phase(time_command::BEGINNING, time_command::PERIOD)?;
         }
         // Time begins with a whole millisecond, so that the same waits end in the same order each time.
         self.reset(0, Rate::PAUSED, &programs()).await?;

@@ -1,15 +1,21 @@
 //! The answer to `TIME` during exploration. A server's clock does not follow the time of an order, which goes
 //! back, so the answer is the order's time on a calendar of its own.
 
+use std::time::Duration;
+
 use super::script;
 use crate::{
     clock::LessonTime,
     lesson::{Scenario, expr::Template, plan::PlannedVerb},
 };
 
-/// The time at which every order begins, in seconds since 1970. Any whole second will do: an order that is
-/// carried out with client processes also begins with a whole second.
-const BEGINNING: i64 = 1_767_225_600;
+/// The time at which every order begins, in seconds since 1970: one second before a midnight, so that a lock that depends
+/// on the minute, the hour or the day is seen when that changes.
+pub(crate) const BEGINNING: i64 = 1_767_225_599;
+
+/// An order that is carried out with client processes begins a whole number of weeks later. What remains after a division
+/// by a number of seconds is the same then, if that number divides a week.
+pub(crate) const PERIOD: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The prefix of a script that asks for the time. It redefines `redis` so that `TIME` returns the order's
 /// time, and so that a moment on that calendar is sent as the time left until then, because the server's own
@@ -88,13 +94,13 @@ mod tests {
     #[test]
     fn time_is_answered_with_that_of_the_order() {
         let at = LessonTime::from_millis(1_234);
-        assert_eq!(with_time(words(&["time"]), at, 0)[2..], words(&["0", "1767225601", "234000"]));
-        assert_eq!(with_time(words(&["TIME"]), at, -2_000)[3..], words(&["1767225599", "234000"]));
+        assert_eq!(with_time(words(&["time"]), at, 0)[2..], words(&["0", "1767225600", "234000"]));
+        assert_eq!(with_time(words(&["TIME"]), at, -2_000)[3..], words(&["1767225598", "234000"]));
         let script = words(&["EVAL", "#!lua flags=no-writes\nreturn redis.call('TIME')[1]", "0"]);
         let sent = with_time(script, at, 0);
         assert!(sent[1].starts_with("#!lua flags=no-writes\nlocal redis = "), "{}", sent[1]);
         assert!(
-            sent[1].ends_with("(redis, '1767225601', '234000') return redis.call('TIME')[1]"),
+            sent[1].ends_with("(redis, '1767225600', '234000') return redis.call('TIME')[1]"),
             "{}",
             sent[1]
         );
