@@ -50,15 +50,13 @@ impl LessonView<'_> {
 
     /// The lines of the story's pane: the details of the selected event, if there is one.
     pub(crate) fn story_pane_lines(&self, area: Rect) -> Vec<Line<'static>> {
-        match self.scene.selected {
-            Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),
-            None => {
-                let (lines, shown) = (self.story_lines(area), self.predictions.shown(&self.scene));
-                match shown.filter(|_| self.form == Form::Panes && self.waited.is_none()) {
-                    Some(shown) => question::in_full(&self.scene, shown, lines, inside(area)),
-                    None => lines,
-                }
-            }
+        if let Some(event) = self.scene.selected {
+            return detail::lines(&self.scene, event, inside(area).width.saturating_sub(2));
+        }
+        let (lines, shown) = (self.story_lines(area), self.predictions.shown(&self.scene));
+        match shown.filter(|_| self.form == Form::Panes && self.waited.is_none()) {
+            Some(shown) => question::in_full(&self.scene, shown, lines, inside(area)),
+            None => lines,
         }
     }
 }

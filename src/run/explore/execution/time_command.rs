@@ -15,7 +15,7 @@ pub(crate) const BEGINNING: i64 = 1_767_225_599;
 
 /// An order that is carried out with client processes begins a whole number of weeks later. What remains after a division
 /// by a number of seconds is the same then, if that number divides a week.
-pub(crate) const PERIOD: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub(crate) const PERIOD: Duration = Duration::from_hours(7 * 24);
 
 /// The prefix of a script that asks for the time. It redefines `redis` so that `TIME` returns the order's
 /// time, and so that a moment on that calendar is sent as the time left until then, because the server's own
