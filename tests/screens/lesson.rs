@@ -694,6 +694,10 @@ fn a_question_is_seen_whole_answered_and_decided_at_every_size() {
             };
             words[..3].iter().for_each(|words| see(&stand, words));
             stand.commands();
+            // The other variant would give the answer away.
+            stand.press('b');
+            see(&stand, words[3]);
+            assert_eq!(stand.commands(), []);
             stand.key(KeyCode::Right);
             see(&stand, words[3]);
             stand.press(' ');

@@ -805,6 +805,38 @@ fn what_no_server_ever_said_is_an_outline_and_the_server_says_nobody() {
     }
 }
 
+/// The rows of a lane, which begin with its name.
+fn lane(stand: &Stand, name: &str, next: &str) -> String {
+    let rows = stand.rows();
+    let begins = |name: &str| rows.iter().position(|row| row.starts_with(name)).expect("a lane");
+    rows[begins(name)..begins(next)].join("\n")
+}
+
+#[test]
+fn a_wait_begins_with_the_request_for_the_lock_and_not_with_begin() {
+    let at = |step| at_step("db-pessimistic", "for-update", step, (Lang::En, (100, 30)));
+    let hatched = |stand: &Stand| lane(stand, "│■ B", "│mariadb").contains(glyphs::WAITING);
+    let (begun, asked) = (at(4), at(5));
+    assert!(begun.shows("■ BEGIN") && !hatched(&begun), "{:#?}", begun.rows());
+    assert!(hatched(&asked), "{:#?}", asked.rows());
+}
+
+#[test]
+fn from_the_end_of_the_lease_no_server_confirms_the_holder() {
+    let stand = at_step("redis-semaphore", "no-refresh", 6, (Lang::En, (200, 60)));
+    let holder = lane(&stand, "│● A", "│■ B");
+    assert!(holder.contains("● A is wrong") && holder.contains("┌┄┄"), "{:#?}", stand.rows());
+    assert!(stand.shows("nobody"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_lease_of_etcd_is_seen_to_run_out() {
+    let stand = at_step("etcd-lease", "leader-dies", 20, (Lang::En, (120, 40)));
+    let server = lane(&stand, "│etcd1", "│report");
+    // The dead holder's has ended, the next one's has just begun.
+    assert!(server.contains("A.worker · lock ▁▁") && server.contains("B.worker ▇▇"), "{:#?}", stand.rows());
+}
+
 #[test]
 fn a_pause_says_what_its_client_holds_and_who_holds_nothing_is_a_line() {
     for (lang, words) in

@@ -366,8 +366,8 @@ impl Lane {
         for bar in recent.filter(|bar| bar.to.is_none_or(|(_, event)| event > since)) {
             let is_read = bar.kind == BarKind::Read;
             let has = if is_read { is(&bar.lock, &bar.value) } else { has(&bar.lock) };
-            let lost = if is_read { None } else { lost(&bar.lock) };
             // A lease may have ended in the middle of the step.
+            let lost = if is_read || has || !bar.confirmed { None } else { lost(&bar.lock) };
             let from = (lost.unwrap_or(here.0).clamp(bar.from.0, here.0), here.1);
             match (bar.unconfirmed.last_mut(), bar.to) {
                 (Some((_, None)), Some(_)) => {}

@@ -85,7 +85,15 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> ProgramLines {
                 }));
             }
             match &line.script {
-                Some(source) if line.operation.is_none() => lines.extend(source_lines(scene, source, width)),
+                Some(source) if line.operation.is_none() => {
+                    let written = source_lines(scene, source, width);
+                    // Of a program of its own, where it has taken the lock matters more than what it imports.
+                    let holds = written.iter().position(|line| line.to_string().contains("HOLDS"));
+                    if in_sight == 0 {
+                        in_sight = holds.map_or(0, |at| lines.len() + at);
+                    }
+                    lines.extend(written);
+                }
                 Some(script) if just_done || comes_next => {
                     lines.extend(script_lines(scene, script, line.depth, width));
                 }

@@ -109,6 +109,10 @@ impl<R: Runs> App<R> {
                 if lesson.single.is_some() => {}
             Action::Race => self.race(entry, variant),
             Action::Explore => self.explore(entry, variant, ExplorationOptions::default()),
+            // The other run, or the rest of this one, would give the answer away.
+            Action::Compare if lesson.run.predictions.asks(&lesson.run.playback) => {
+                lesson.run.predictions.nudged = true;
+            }
             Action::Compare => self.compare(entry, None),
             Action::Free
             | Action::MoveActor(_)
