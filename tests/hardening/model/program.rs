@@ -82,14 +82,14 @@ pub const SCRIPTS: &[Script] = &[
         },
     },
     Script {
-        // Holds a key until a time by the server's clock. Orders begin at a whole second of it.
+        // Holds a key until a time by the server's clock. Orders begin one second before a midnight of it.
         name: "timed",
         lua: "local t = redis.call('TIME') local now = (t[1] - 1700000000) * 1000 + math.floor(t[2] / 1000) \
               local ends = tonumber(redis.call('GET', KEYS[1]) or '0') \
               if not ends or ends > now then return 0 end \
               redis.call('SET', KEYS[1], now + 1000) return 1",
         run: |redis, key, _, now| {
-            let time = redis.time(now) + 67_225_600_000;
+            let time = redis.time(now) + 67_225_599_000;
             match redis.call(&["GET", key], now) {
                 Reply::Nil => {}
                 Reply::Text(ends) if ends.parse().is_ok_and(|ends: i64| ends <= time) => {}
@@ -108,7 +108,7 @@ pub const SCRIPTS: &[Script] = &[
               if not ends or ends > now then return 0 end \
               c('SET', KEYS[1], now + 1) return 1",
         run: |redis, key, _, now| {
-            let time = redis.time(now).div_euclid(1_000) + 67_225_600;
+            let time = redis.time(now).div_euclid(1_000) + 67_225_599;
             match redis.call(&["GET", key], now) {
                 Reply::Nil => {}
                 Reply::Text(ends) if ends.parse().is_ok_and(|ends: i64| ends <= time) => {}
