@@ -99,7 +99,7 @@ pub enum ClockError {
 /// [`LessonClock::with_library_in`] may be removed at any time, but its files must never be truncated.
 ///
 /// **Architecture Invariant:** lesson time never goes back, neither here nor in any process, whatever is called in
-/// whatever order. Only a skew, by design, can set one server's calendar clock back.
+/// whatever order. Only calendar clocks can go back, by design: with a skew, or when the calendar is set.
 #[derive(Clone, Debug)]
 pub struct LessonClock(Arc<Shared>);
 
@@ -107,8 +107,8 @@ pub struct LessonClock(Arc<Shared>);
 struct Shared {
     /// Monotonic time at [`LessonTime::ZERO`]: lesson-monotonic on a controlled clock.
     zero: AtomicI64,
-    /// Calendar time minus monotonic time, when the clock was made.
-    epoch: i64,
+    /// Calendar time minus monotonic time: as it was when the clock was made, unless the calendar was set.
+    epoch: AtomicI64,
     control: Option<PathBuf>,
     state: Mutex<State>,
 }
@@ -181,7 +181,12 @@ impl LessonClock {
     fn new(zero: i64, line: Line, epoch: i64, control: Option<(PathBuf, PageFile)>) -> Self {
         let (control, page) = control.unzip();
         let state = State { line, page, taken: [false; SLOTS], skews: [0; SLOTS] };
-        Self(Arc::new(Shared { zero: AtomicI64::new(zero), epoch, control, state: Mutex::new(state) }))
+        Self(Arc::new(Shared {
+            zero: AtomicI64::new(zero),
+            epoch: AtomicI64::new(epoch),
+            control,
+            state: Mutex::new(state),
+        }))
     }
 
     pub fn kind(&self) -> ClockKind {
@@ -250,13 +255,15 @@ impl LessonClock {
         })
     }
 
-    /// Moves lesson time forward to the next moment that the servers' calendar, in seconds since 1970, is a whole number
-    /// of `period`s later or earlier than `moment`.
-    pub fn jump_to_phase(&self, moment: i64, period: Duration) -> Result<LessonTime, ClockError> {
-        let calendar = self.state().line.at(real_now()).saturating_add(self.0.epoch);
-        let moment = moment.saturating_mul(1_000_000_000);
-        let wait = moment.saturating_sub(calendar).rem_euclid(time::nanos(period));
-        self.jump(Duration::from_nanos(wait.unsigned_abs()))
+    /// Sets the calendar of all processes, in seconds since 1970. Lesson time and the monotonic clocks are not touched.
+    pub fn set_calendar(&self, seconds: i64) -> Result<(), ClockError> {
+        let mut state = self.state();
+        let epoch = seconds.saturating_mul(1_000_000_000).saturating_sub(state.line.at(real_now()));
+        let page = state.page.as_mut().ok_or(ClockError::CannotSkew)?;
+        page.change_epoch(epoch)
+            .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;
+        self.0.epoch.store(epoch, Ordering::Release);
+        Ok(())
     }
 
     /// Allocates a place for one server's skew; `None` on the wall clock, or when all 64 places are taken.
@@ -301,7 +308,8 @@ impl LessonClock {
     pub fn from_unix_millis(&self, millis: i64, slot: Option<&Slot>) -> LessonTime {
         // On a controlled clock the servers' calendar is a fixed distance from their monotonic clock. On the wall clock
         // the servers follow the machine's calendar, which may have been set since.
-        let epoch = if self.0.control.is_some() { self.0.epoch } else { real_epoch() };
+        let epoch =
+            if self.0.control.is_some() { self.0.epoch.load(Ordering::Acquire) } else { real_epoch() };
         let skew = slot.map_or(0, |slot| self.state().skews[slot.index]);
         let monotonic = millis.saturating_mul(1_000_000).saturating_sub(epoch);
         self.lesson_time(monotonic.saturating_sub(skew))

@@ -103,18 +103,17 @@ fn a_paused_clock_stands_still_until_it_jumps() {
 }
 
 #[test]
-fn a_clock_jumps_to_the_same_second_of_a_day() {
-    const BEFORE_MIDNIGHT: i64 = 24 * 60 * 60 - 1;
+fn the_calendar_is_set_and_lesson_time_stays() {
+    const MOMENT: i64 = 1_767_225_599;
     let (_dir, clock) = controlled();
-    clock.set_rate(Rate::PAUSED).expect("a rate");
-    let day = Duration::from_hours(24);
-    let jump = || clock.jump_to_phase(BEFORE_MIDNIGHT, day).expect("a jump");
-    let at = jump();
-    assert_eq!(jump(), at);
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-    let today = i64::try_from(now / day.as_secs() * day.as_secs()).expect("small");
-    let mut days = [-1, 0, 1].map(|n| today + n * 24 * 60 * 60 + BEFORE_MIDNIGHT).into_iter();
-    assert!(days.any(|second| clock.from_unix_millis(second * 1_000, None) == at));
+    let at = clock.set_rate(Rate::PAUSED).expect("a rate");
+    clock.set_calendar(MOMENT).expect("a calendar");
+    assert_eq!(clock.now(), at);
+    assert_eq!(clock.from_unix_millis(MOMENT * 1_000, None), at);
+    clock.jump(Duration::from_secs(2)).expect("a jump");
+    clock.set_calendar(MOMENT).expect("a calendar, although it goes back");
+    assert_eq!(clock.from_unix_millis(MOMENT * 1_000, None), at + Duration::from_secs(2));
+    assert!(LessonClock::wall().set_calendar(MOMENT).is_err());
 }
 
 #[test]

@@ -53,6 +53,11 @@ impl PageFile {
         self.guarded(|page| page.put(skew_at(slot), nanos))
     }
 
+    /// Sets how far the calendar is ahead of the monotonic clock, in nanoseconds.
+    pub(crate) fn change_epoch(&mut self, nanos: i64) -> io::Result<()> {
+        self.guarded(|page| page.put(EPOCH, nanos))
+    }
+
     /// Keeps readers away while `change` writes: they wait while the sequence counter is odd, and read again if it has
     /// changed.
     fn guarded<T>(&mut self, change: impl FnOnce(&Self) -> io::Result<T>) -> io::Result<T> {

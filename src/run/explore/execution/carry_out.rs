@@ -154,7 +154,7 @@ impl Racer {
         // The search answers `TIME` as if each order began at a certain moment.
         if time_command::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
             self.director.clock.set_rate(Rate::PAUSED)?;
-            self.director.clock.jump_to_phase(time_command::BEGINNING, time_command::PERIOD)?;
+            self.director.clock.set_calendar(time_command::BEGINNING)?;
         }
         // Time begins with a whole millisecond, so that the same waits end in the same order each time.
         self.reset(0, Rate::PAUSED, &programs()).await?;

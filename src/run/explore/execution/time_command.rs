@@ -1,8 +1,6 @@
 //! The answer to `TIME` during exploration. A server's clock does not follow the time of an order, which goes
 //! back, so the answer is the order's time on a calendar of its own.
 
-use std::time::Duration;
-
 use super::script;
 use crate::{
     clock::LessonTime,
@@ -10,12 +8,8 @@ use crate::{
 };
 
 /// The time at which every order begins, in seconds since 1970: one second before a midnight, so that a lock that depends
-/// on the minute, the hour or the day is seen when that changes.
+/// on the minute, the hour or the day is seen when that changes. The calendar is set to it where an order is carried out.
 pub(crate) const BEGINNING: i64 = 1_767_225_599;
-
-/// An order that is carried out with client processes begins a whole number of weeks later. What remains after a division
-/// by a number of seconds is the same then, if that number divides a week.
-pub(crate) const PERIOD: Duration = Duration::from_hours(7 * 24);
 
 /// The prefix of a script that asks for the time. It redefines `redis` so that `TIME` returns the order's
 /// time, and so that a moment on that calendar is sent as the time left until then, because the server's own
