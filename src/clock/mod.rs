@@ -306,8 +306,8 @@ impl LessonClock {
     /// to lesson time. A server whose clock is ahead reaches that time earlier than the others: `slot` gives the skew
     /// to subtract.
     pub fn from_unix_millis(&self, millis: i64, slot: Option<&Slot>) -> LessonTime {
-        // On a controlled clock the servers' calendar is a fixed distance from their monotonic clock. On the wall clock
-        // the servers follow the machine's calendar, which may have been set since.
+        // On a controlled clock the distance of the servers' calendar from their monotonic clock is known. On the wall
+        // clock the servers follow the machine's calendar, which may have been set since.
         let epoch =
             if self.0.control.is_some() { self.0.epoch.load(Ordering::Acquire) } else { real_epoch() };
         let skew = slot.map_or(0, |slot| self.state().skews[slot.index]);

@@ -181,7 +181,8 @@ impl Threads {
         let mut run_counts = BTreeMap::new();
         let mut ended = BTreeSet::new();
         let mut lives = false;
-        let mut buffer = [0; 4096];
+        // A user's groups may take kilobytes of it.
+        let mut buffer = [0; 16 * 1024];
         let known = self.processes.len();
         self.processes.retain(|process| fs::exists(format!("/proc/{process}/task")).unwrap_or(false));
         if self.processes.len() < known {

@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     lab::{LabOptions, ready::Reuse},
-    lesson::{Explore, ExploreExpect, Loaded, MOVES, Mistake, Path, Scenario, Source, Step, plan::NeverPlan},
+    lesson::{
+        Explore, ExploreExpect, LessonError, Loaded, MOVES, Mistake, Path, Scenario, Source, Step,
+        plan::NeverPlan,
+    },
     log::{EventKind, Log},
     text::{Text, both},
     verdict::{self, why},
@@ -151,11 +154,10 @@ fn prepare_to_show(held: &Round, options: &LabOptions) {
 
 /// The error for an answer that cannot be judged, at the operation that is the reason.
 fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
-    let error = match error {
-        ExploreError::Engine(error) => return error,
-        error => error,
-    };
     let (operation, message) = match &error {
+        ExploreError::Engine(RunError::Lesson(LessonError { message: why, .. })) => {
+            ("", both!("this answer cannot be judged: {why}", "这个答案无法判定：{why}", why))
+        }
         ExploreError::NotReplayable { operation, command, why } => (
             operation.as_str(),
             both!("`{command}` cannot be judged: {why}", "`{command}` 无法判定：{why}", why),
@@ -175,7 +177,16 @@ fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
     let first = paths.next();
     let named = first.iter().cloned().chain(paths).find_map(|(named, _)| named);
     let path = named.or_else(|| first.map(|(_, path)| path)).unwrap_or_default();
-    let mistake = Mistake::new(&path, message).help(both!(
+    let mistake = Mistake::new(&path, message);
+    if let ExploreError::Engine(error) = error {
+        let placed = answered.source.place(&mistake);
+        return match error {
+            // What stands in the file of the exercise cannot be changed by the learner.
+            RunError::Lesson(error) if error.file != placed.file => RunError::Lesson(placed),
+            error => error,
+        };
+    }
+    let mistake = mistake.help(both!(
         "use one command, or a script that does it in one step: `scripts:`, and `{{ script: NAME, keys: [KEY] }}`; the time \
          is given to a script, `args: [\"${{now}}\"]`",
         "请改用一条命令，或者用脚本一步完成：写在 `scripts:` 下，用 `{{ script: 名字, keys: [键] }}` 调用；时间作为参数传给脚本：`args: [\"${{now}}\"]`"

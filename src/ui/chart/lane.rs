@@ -148,11 +148,11 @@ impl Lane {
         let is_note = matches!(kind, EventKind::Counted { .. } | EventKind::Waits { .. });
         let last = self.marks.last().filter(|mark| mark.note.is_none());
         let replied = last.and_then(|mark| mark.exchanges().filter_map(|(_, reply)| reply).max());
-        // After a fault, a wait that is unhurt by it would cover the fault's text.
-        let hurt = last.map(|mark| mark.event).filter(|_| matches!(kind, EventKind::Waits { .. }));
-        let is_fault = |event: &&Event| matches!(event.kind, EventKind::Fault(_));
-        let hurt = hurt.and_then(|event| log.events().get(event)).filter(is_fault);
-        let before = replied.and_then(|reply| log.events().get(reply)).or(hurt);
+        // The tick of a wait that follows a fault at once would cover the fault's text.
+        let is_wait = matches!(kind, EventKind::Waits { .. });
+        let is_fault = |event: &&Event| is_wait && matches!(event.kind, EventKind::Fault(_));
+        let fault = last.and_then(|mark| log.events().get(mark.event)).filter(is_fault);
+        let before = replied.and_then(|reply| log.events().get(reply)).or(fault);
         is_note && before.is_some_and(|before| at.since(before.at) < super::BURST)
     }
 

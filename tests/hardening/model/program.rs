@@ -253,6 +253,10 @@ impl Case {
             alike,
             programs,
         };
+        // Where nothing is sent to a server, an order has no faults of servers and links, and asking for them is refused.
+        if !case.steps().any(|step| matches!(step, Step::Move { .. })) {
+            case.may.retain(|may| matches!(may, May::Crash | May::Freeze));
+        }
         let wanted = 1 + draw.below(3);
         while case.never.len() < wanted {
             let never = case.draw_never(draw);
