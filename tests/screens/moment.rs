@@ -830,6 +830,56 @@ fn from_the_end_of_the_lease_no_server_confirms_the_holder() {
 }
 
 #[test]
+fn a_fault_is_named_although_a_wait_follows_it_at_once() {
+    let stand = at_step("kazoo-lock", "works-on", 15, (Lang::En, (200, 60)));
+    assert!(lane(&stand, "│● A", "│■ B").contains("✗ A→zookeeper · wait 6.4s"), "{:#?}", stand.rows());
+}
+
+/// The lesson with its own programs at the end of a step.
+fn programmed(lesson: &str, variant: &str, number: usize) -> Stand {
+    let scenario = scenarios::carried(lesson, variant);
+    let log = log(&scenario);
+    let is_it = |event: &Event| matches!(event.kind, EventKind::Stop { item, .. } if item + 1 == number);
+    let stop = log.events().iter().rposition(is_it).expect("a stop");
+    let mut stand = Stand::programmed(scenario, Lang::En, (200, 60));
+    stand.events(log.events()[..=stop].to_vec());
+    stand.update(Update::Stepped { ended: false });
+    // Any key ends an animation.
+    stand.press('x');
+    stand
+}
+
+#[test]
+fn of_other_peoples_programs_the_part_that_holds_the_lock_is_seen() {
+    let stand = programmed("kazoo-lock", "works-on", 15);
+    assert!(stand.shows("HOLDS /lock") && !stand.shows("import threading"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_question_that_was_answered_stands_whole_where_there_is_room() {
+    let at = |size| at_step("curator-lock", "asks-itself", 13, (Lang::En, size));
+    let (large, small) = (at((200, 60)), at((80, 24)));
+    assert!(large.shows("B has been told, looks, and takes the lock."), "{:#?}", large.rows());
+    assert!(!small.shows("B has been told, looks") && small.shows("…"), "{:#?}", small.rows());
+}
+
+#[test]
+fn whose_program_it_is_stays_in_sight() {
+    let stand = programmed("watchdog", "no-renewal", 11);
+    let rows = stand.rows();
+    let pane = rows.iter().position(|row| row.contains("What the clients run")).expect("a pane");
+    assert!(rows[pane].contains("↑ more") && rows[pane + 1].contains("■ B"), "{rows:#?}");
+}
+
+#[test]
+fn a_text_in_a_bar_is_repeated_beyond_its_own_end() {
+    let stand = at_step("db-aba", "by-value", 8, (Lang::En, (200, 60)));
+    let text = "A granted on an outdated coupon=unused points=5 version=0";
+    assert!(lane(&stand, "│● A", "│✓ B").matches("A granted on").count() == 1, "{:#?}", stand.rows());
+    assert!(lane(&stand, "│● A", "│✓ B").contains(text), "{:#?}", stand.rows());
+}
+
+#[test]
 fn a_lease_of_etcd_is_seen_to_run_out() {
     let stand = at_step("etcd-lease", "leader-dies", 20, (Lang::En, (120, 40)));
     let server = lane(&stand, "│etcd1", "│report");

@@ -369,16 +369,16 @@ impl Lane {
             // A lease may have ended in the middle of the step.
             let lost = if is_read || has || !bar.confirmed { None } else { lost(&bar.lock) };
             let from = (lost.unwrap_or(here.0).clamp(bar.from.0, here.0), here.1);
-            match (bar.unconfirmed.last_mut(), bar.to) {
-                (Some((_, None)), Some(_)) => {}
-                (_, Some(to)) => {
-                    let is_new = bar.unconfirmed.last().is_none_or(|(_, end)| *end != Some(to));
-                    if !has && bar.confirmed && from.0 < to.0 && is_new {
-                        bar.unconfirmed.push((from, Some(to)));
-                    }
+            if let Some(to) = bar.to {
+                let is_known = bar.unconfirmed.last().is_some_and(|(_, end)| end.is_none_or(|end| end == to));
+                if !has && bar.confirmed && !is_known && from.0 < to.0 {
+                    bar.unconfirmed.push((from, Some(to)));
                 }
-                (Some((_, to @ None)), None) if has => *to = Some(here),
-                (Some((_, None)), None) => {}
+                continue;
+            }
+            match bar.unconfirmed.last_mut() {
+                Some((_, to @ None)) if has => *to = Some(here),
+                Some((_, None)) => {}
                 _ if !has && bar.confirmed => bar.unconfirmed.push((from, None)),
                 _ => bar.confirmed |= has,
             }

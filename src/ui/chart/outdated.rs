@@ -61,33 +61,29 @@ impl Chart {
     /// Compares what clients believe with what servers were seen to hold. Crowds are skipped, because they have no
     /// bars.
     pub(super) fn compare(&mut self, here: (u32, usize)) {
-        let open: Vec<(&str, ActorId)> = self
-            .truths
-            .iter()
-            .flat_map(Truth::held)
-            .filter_map(|(lock, owner)| match owner {
-                Owner::Actor(actor) => Some((lock, actor)),
-                Owner::Session(session) => Some((lock, *self.state.sessions.get(&session)?)),
-            })
-            .collect();
+        let sessions = &self.state.sessions;
+        let actor = |owner: Owner| match owner {
+            Owner::Actor(actor) => Some(actor),
+            Owner::Session(session) => sessions.get(&session).copied(),
+        };
+        let open = self.truths.iter().flat_map(Truth::held);
+        let open: Vec<(&str, ActorId)> =
+            open.filter_map(|(lock, owner)| Some((lock, actor(owner)?))).collect();
         let named =
             |lock: &str| self.truths.iter().any(|truth| truth.locks.iter().any(|known| known == lock));
         for (n, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.band.is_none()) {
             let its = |actor: &ActorId| actor.0 as usize == n;
             // A lock of the lesson need not be named like its key; in that case any key that its owner has confirms it.
-            let has = |lock: &str| {
-                let same = |name: &str| name == lock || !named(lock);
-                open.iter().any(|(name, actor)| its(actor) && same(name))
-            };
+            let is_about = |key: &str, lock: &str| key == lock || !named(lock);
+            let has = |lock: &str| open.iter().any(|(key, actor)| its(actor) && is_about(key, lock));
             let lost = |lock: &str| {
-                let same = |name: &str| name == lock || !named(lock);
-                let own = |owner: Owner| match owner {
-                    Owner::Actor(actor) => its(&actor),
-                    Owner::Session(session) => self.state.sessions.get(&session).is_some_and(its),
-                };
-                let ended = self.truths.iter().flat_map(Truth::newest).filter(|span| same(&span.lock));
-                let ended = ended.filter(|span| span.holders().any(|(owner, _)| owner.is_some_and(own)));
-                ended.filter_map(|span| span.to).map(|(column, _)| column).max()
+                let spans =
+                    self.truths.iter().flat_map(Truth::newest).filter(|span| is_about(&span.lock, lock));
+                let own = spans.filter(|span| {
+                    let mut owners = span.holders().filter_map(|(owner, _)| actor(owner?));
+                    owners.any(|actor| its(&actor))
+                });
+                own.filter_map(|span| span.to).map(|(column, _)| column).max()
             };
             let values = self.truths.iter().flat_map(Truth::values);
             let values: Vec<(&str, &str)> = values.collect();
