@@ -154,19 +154,21 @@ impl Process {
     }
 
     /// Whether the process uses the clock that it was started on: it has the clock's page in its memory, so
-    /// its library has been loaded and has run. Not checked again once that has been seen.
-    pub(crate) fn keeps_clock(&self) -> bool {
+    /// its library has been loaded and has run. Not checked again once that has been seen. `None` if the process has
+    /// ended, which is seen here before its end is reported.
+    pub(crate) fn keeps_clock(&self) -> Option<bool> {
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(page) = clock.as_ref().and_then(LessonClock::page) else { return true };
+        let Some(page) = clock.as_ref().and_then(LessonClock::page) else { return Some(true) };
         // The path as the kernel reports it.
         let page = page.canonicalize().unwrap_or_else(|_| page.clone());
-        let maps = fs::read(format!("/proc/{}/maps", self.pid())).unwrap_or_default();
+        // A process that has ended has no memory; the file of a living one is never empty.
+        let maps = fs::read(format!("/proc/{}/maps", self.pid())).ok().filter(|maps| !maps.is_empty())?;
         let page = page.as_os_str().as_encoded_bytes();
         let keeps = maps.windows(page.len()).any(|part| part == page);
         if keeps {
             *clock = None;
         }
-        keeps
+        Some(keeps)
     }
 
     pub fn pid(&self) -> u32 {

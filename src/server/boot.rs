@@ -277,18 +277,16 @@ where
             }
         }
     };
+    let server = || process.state.name.clone();
+    let died = |how| LabError::Boot { server: server(), how, log: log_tail(&process.state.log) };
     let answer = tokio::select! {
         biased;
-        how = process.exited() => Err(LabError::Boot {
-            server: process.state.name.clone(),
-            how,
-            log: log_tail(&process.state.log),
-        }),
-        answer = answered => answer,
-    }?;
-    if process.keeps_clock() {
-        Ok(answer)
-    } else {
-        Err(LabError::ClockIgnored { server: process.state.name.clone() })
+        how = process.exited() => return Err(died(how)),
+        answer = answered => answer?,
+    };
+    match process.keeps_clock() {
+        Some(true) => Ok(answer),
+        Some(false) => Err(LabError::ClockIgnored { server: server() }),
+        None => Err(died(process.exited().await)),
     }
 }
