@@ -55,8 +55,8 @@ impl Layout {
         let window = Window::new(scene, view.first_client, newest, area);
         let mut layout = Self { window, header: area.y, body, rows: Vec::new() };
         let back = view.back.map_or(0, |back| usize::from(back.min(reach(scene))));
-        // Something is wrong now and stays wrong: the space below shows that.
-        let below = if free && scene.alarm().is_some() { body.height * 2 / 5 } else { 0 };
+        // Something is wrong now and stays wrong: the space below shows that. Nothing more comes after a finished run.
+        let below = if free && !scene.whole && scene.alarm().is_some() { body.height * 2 / 5 } else { 0 };
         layout.fill(scene, known - back.min(known), below);
         let first = layout.rows.first().map_or(0, |placed| placed.row);
         if let Some(chosen) = chosen.filter(|chosen| view.back.is_none() && *chosen < first) {
