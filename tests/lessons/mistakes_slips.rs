@@ -75,6 +75,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("KEYS[1], ARGV[3] + ARGV[2], ARGV[1])", "KEYS[1], ARGV[1], ARGV[3] + ARGV[2])", "ARGV[1], ARGV[3] + ARGV[2]", "takes the score before the member", "分数写在成员前面"),
     ]),
     (UNLOCK, &[
+        ("deleted_by_another('lock')", "deleted_by_another('lokc')", "'lokc'", "did you mean `lock`", "是不是 `lock`"),
         ("key: lock, lease: \"${lease}\", every: \"${poll}\" } }", "key: lock, lease: \"${poll}\", every: \"${lease}\" } }", "lease: \"${poll}\"", "`every` is given the lease", "`every` 用了租期"),
     ]),
     (CURATOR_READ_WRITE, &[
@@ -114,6 +115,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("period: 2s, work", "period: 7s, work", "use: etcd_keeper", "the lease ends after 6000 ms", "租期 6000 毫秒就到了"),
     ]),
     (MULTI_LOCK, &[
+        ("not exists('lock:1')", "not exists('lock1')", "'lock1'", "did you mean `lock:1`", "是不是 `lock:1`"),
         ("first: \"lock:2\", second: \"lock:1\", retry", "first: \"lock:2\", second: \"lock:2\", retry", "with: &both", "are both `lock:2`", "都是 `lock:2`"),
     ]),
     (LATE_VALIDITY, &[
@@ -132,6 +134,8 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("finished('B') + finished('C') == 2\n        says", "finished('B') + finished('C') == 3\n        says", "finished('C') == 3", "is 2 at most", "最多是 2"),
     ]),
     (WAIT_WITHOUT_SPINNING, &[
+        // A key that a recipe is given.
+        ("not exists('lock')", "not exists('lokc')", "'lokc'", "no command ever names the key `lokc`", "没有任何命令用到键 `lokc`"),
         ("keys: [lock], args: [\"${self}\", \"${lease}\"] }", "keys: [lock], args: [\"${self}\", \"${lease / 1000}\"] }", "${lease / 1000}", "takes a whole number", "要的是整数"),
     ]),
 ];

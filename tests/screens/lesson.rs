@@ -583,7 +583,7 @@ fn the_alarm_names_first_who_came_last() {
         script.stop(Stop::Move);
     }
     let stand = Stand::lesson(script, Lang::En, (120, 40));
-    assert!(stand.shows("● A has got the lock before ■ B let go of it"), "{:#?}", stand.rows());
+    assert!(stand.shows("Now ● A believes that it has the lock, too, beside ■ B"), "{:#?}", stand.rows());
     // A writer joins two readers, one in a lane above it and one below.
     if let EventKind::LabReady { locks, .. } = &mut shared.events[0].kind {
         locks.push(LockInfo { name: "lock".into(), title: None, limit: Capacity::ReadWrite });
@@ -593,7 +593,11 @@ fn the_alarm_names_first_who_came_last() {
         shared.stop(Stop::Move);
     }
     let stand = Stand::lesson(shared, Lang::En, (120, 40));
-    assert!(stand.shows("■ B has got the lock before ● A and ▲ C let go of it"), "{:#?}", stand.rows());
+    assert!(
+        stand.shows("Now ■ B believes that it has the lock, too, beside ● A and ▲ C"),
+        "{:#?}",
+        stand.rows()
+    );
 }
 
 #[test]

@@ -1149,7 +1149,7 @@ fn at_a_presented_verdict_most_of_the_screen_is_the_chart() {
 fn red_without_bars_says_what_is_wrong_and_since_when() {
     for (lesson, variant, step, says, since) in [
         ("semaphore", "leak", 8, "All are done or dead", "since 7.0"),
-        ("permit-expirable-semaphore", "one-expiry", 8, "The key of the count has expired.", "since 7.0"),
+        ("permit-expirable-semaphore", "one-expiry", 8, "The key of the count has expired.", "seen at 7.0"),
         ("segmented-lock", "uneven", 7, "A buyer was told that", "since 2.0"),
     ] {
         let stand = at_step(lesson, variant, step, EN);

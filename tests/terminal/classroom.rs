@@ -106,8 +106,8 @@ fn states() -> Vec<(ClassView, [&'static str; 2])> {
         (
             ClassView { locks: two(), ..view() },
             [
-                "■\u{a0}B has got the lock before ●\u{a0}A let go of it.",
-                "■\u{a0}B 拿到了锁，而 ●\u{a0}A 还没有放手。",
+                "Now ■\u{a0}B believes that it has the lock, too, beside ●\u{a0}A.",
+                "■\u{a0}B 也以为自己拿到了锁，而 ●\u{a0}A 还没有放手。",
             ],
         ),
         (ClassView { poll: Some(poll(1, PollKind::Prediction)), ..view() }, [" voted", "已投票"]),
@@ -254,11 +254,11 @@ fn the_stage_says_what_went_wrong_and_keeps_a_chosen_language_for_its_tab() {
     publish(&mut chrome, 6);
     assert_eq!(chrome.eval(told), json!([]));
     publish(&mut chrome, 7);
-    assert_eq!(chrome.eval(told), json!(["■ B 拿到了锁，而 ● A 还没有放手。"]));
+    assert_eq!(chrome.eval(told), json!(["■ B 也以为自己拿到了锁，而 ● A 还没有放手。"]));
     chrome.click("#language", 0.5);
     chrome.wait_for("lang === 'en'");
     chrome.wait_for(&format!(
-        "JSON.stringify({told}) === '[\"■ B has got the lock before ● A let go of it.\"]'"
+        "JSON.stringify({told}) === '[\"Now ■ B believes that it has the lock, too, beside ● A.\"]'"
     ));
     // A reload keeps what was chosen; the next tab begins in the terminal's language.
     chrome.visit(&handle.stage_url);

@@ -220,7 +220,10 @@ fn two_holders_are_the_largest_thing_on_the_page() {
         // Milliseconds after the lease; their number depends on the recording.
         assert!(banner.starts_with("2 HOLDERS AT ONCE · ● A and ■ B · since 3.0"), "{size:?} {banner}");
         let story = text(&mut chrome, "#story").replace('\u{a0}', " ");
-        assert!(story.contains("■ B has got the lock before ● A let go of it."), "{size:?} {story}");
+        assert!(
+            story.contains("Now ■ B believes that it has the lock, too, beside ● A."),
+            "{size:?} {story}"
+        );
         let frame = "getComputedStyle(document.querySelector('#story')).borderTopColor";
         assert_eq!(chrome.eval(frame), "rgb(175, 0, 0)", "{size:?}");
         // At the verdict all of it is visible, and the failure has its share.

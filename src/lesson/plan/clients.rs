@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use super::{
     super::{
         error::{ALIKE, Mistake, Mistakes, Path, did_you_mean, finding, nearest},
-        expr::{Scope, Template},
+        expr::{Expr, Scope, Template},
         lab_kind::LabKind,
         library::carried_file,
         model::{Client, Count, Libraries, Params},
@@ -22,7 +22,7 @@ use super::{
     constants::values,
     names,
     params::{check_value, stays_duration},
-    program::{Instruction, Program},
+    program::{Frame, Instruction, Program},
     templates::{foreign, number, template},
 };
 use crate::{
@@ -133,16 +133,39 @@ impl ActorPlan {
         })
     }
 
+    /// The text of a template in a program or recipe, with the values that its `use` gives; what is known only at run time
+    /// is a gap.
+    pub(crate) fn filled_in(&self, template: &Template, frames: &[Frame<'_>]) -> String {
+        template.filled(|expr| Some(self.value_in(expr, frames).unwrap_or_else(|| ANY.to_string())))
+    }
+
+    fn value_in(&self, expr: &Expr, frames: &[Frame<'_>]) -> Option<String> {
+        let names = expr.names();
+        let given = |name: &String| {
+            let with = |(n, (with, _)): (usize, &Frame<'_>)| {
+                with.iter().find(|(known, _)| known == name).map(|(_, value)| (n, value.clone()))
+            };
+            frames.iter().enumerate().rev().find_map(with)
+        };
+        let is_name = |name: &&String| *name == expr.source().trim() && !self.changes(name);
+        if let Some((n, value)) = names.first().filter(is_name).and_then(given) {
+            return Some(self.filled_in(&value, &frames[..n]));
+        }
+        let is_fixed = |name: &String| given(name).is_none() && !self.changes(name);
+        let value = names.iter().all(is_fixed).then(|| expr.eval(self.scope.value()).ok()).flatten()?;
+        (!value.is_undefined()).then(|| value.to_string())
+    }
+
+    /// Whether the program sets this name.
+    fn changes(&self, name: &str) -> bool {
+        let sets = |instruction: &Instruction| matches!(instruction, Instruction::Set { name: other, .. } if other == name);
+        self.program.labels.contains(name) || self.program.instructions.iter().any(sets)
+    }
+
     /// Whether the program has this parameter and never changes it.
     fn keeps(&self, name: &str) -> bool {
-        let changes = |instruction: &Instruction| match instruction {
-            Instruction::Set { name: other, .. } => other == name,
-            Instruction::Enter { with, .. } => with.iter().any(|(other, _)| other == name),
-            _ => false,
-        };
-        self.scope.get(name).is_some()
-            && !self.program.labels.contains(name)
-            && !self.program.instructions.iter().any(changes)
+        let gives = |instruction: &Instruction| matches!(instruction, Instruction::Enter { with, .. } if with.iter().any(|(other, _)| other == name));
+        self.scope.get(name).is_some() && !self.changes(name) && !self.program.instructions.iter().any(gives)
     }
 }
 

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
-        expr::{Mentions, Template},
+        expr::{Expr, Mentions, Template},
         has_word,
     },
     PlannedVerb, Scenario, fields,
-    program::Instruction,
     sql::tables,
 };
 use crate::{
@@ -136,71 +135,58 @@ fn numbered(verb: &PlannedVerb) -> Option<String> {
 /// The words that are sent to servers, and the scripts; `None` if a key is known only at run time.
 fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
     let (mut words, mut scripts) = (BTreeSet::new(), BTreeSet::new());
-    let operations = scenario
-        .actors
-        .iter()
-        .flat_map(|plan| plan.program.operations().map(move |operation| (&operation.verb, Some(plan))));
-    let any = ANY.to_string();
-    // Parameters of programs and recipes, which may be keys.
-    let given: Vec<&(String, Template)> = scenario
-        .instructions()
-        .filter_map(|instruction| match instruction {
-            Instruction::Enter { with, .. } => Some(with),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    // A parameter that is a number is no key.
-    let is_figure = |word: &Template| {
-        if word.pattern() != any {
-            return false;
-        }
-        let names = word.names();
-        let mut values = names.iter().map(|name| scenario.scope.get(name));
-        !names.is_empty() && values.all(|value| value.is_some_and(minijinja::Value::is_number))
-    };
-    words.extend(given.iter().filter(|(_, value)| !is_figure(value)).map(|(_, value)| value.pattern()));
-    if words.contains(&any) {
-        return None;
+    let value = |expr: &Expr| expr.eval(scenario.scope.value()).ok().map(|value| value.to_string());
+    let in_setup = |word: &Template| word.filled(|expr| Some(value(expr).unwrap_or_else(|| ANY.to_string())));
+    for setup in &scenario.setup {
+        send(&setup.verb, &in_setup, (&mut words, &mut scripts))?;
     }
-    let is_given = |key: &Template| {
-        let names = key.names();
-        !names.is_empty() && names.iter().all(|name| given.iter().any(|(given, _)| given == name))
-    };
-    for (verb, plan) in scenario.setup.iter().map(|setup| (&setup.verb, None)).chain(operations) {
-        let (keys, values): (Vec<&Template>, Vec<&Template>) = match verb {
-            PlannedVerb::Redis(of) => {
-                let name = of[0].pattern().to_ascii_uppercase();
-                let most = if has_word(OF_ONE_KEY, &name) { 2 } else { of.len() };
-                (of[1..most.min(of.len())].iter().collect(), of[most.min(of.len())..].iter().collect())
-            }
-            PlannedVerb::Script { source, keys, args, .. } => {
-                scripts.insert(&**source);
-                (keys.iter().collect(), args.iter().collect())
-            }
-            // Each call of a `multi` is one operand.
-            PlannedVerb::Call(call) => {
-                // Commands that only read or delete a key do not create it.
-                let makes = matches!(call.name(), "create" | "put" | "put-if" | "multi");
-                let keys = ["PATH", "KEY", "PREFIX", "OTHER", "CALL"]
-                    .into_iter()
-                    .flat_map(|kind| call.operands(kind));
-                let keys = keys.filter(|key| makes || key.pattern() != any);
-                (keys.collect(), call.operands("DATA").chain(call.operands("VALUE")).collect())
-            }
-            PlannedVerb::Flock { path, .. } => {
-                words.extend(plan.map(|plan| plan.filled(path)).filter(|path| *path != any));
-                continue;
-            }
-            _ => continue,
-        };
-        for key in keys.into_iter().filter(|key| !is_given(key) && !is_figure(key)) {
-            words.insert(key.pattern());
+    for plan in &scenario.actors {
+        for (operation, frames) in plan.program.operations_in_frames() {
+            send(&operation.verb, &|word| plan.filled_in(word, &frames), (&mut words, &mut scripts))?;
         }
-        if words.contains(&any) {
-            return None;
-        }
-        words.extend(values.into_iter().map(Template::pattern).filter(|value| *value != any));
     }
     Some((words, scripts))
+}
+
+/// Adds the words that a command sends; `None` if one of its keys is known only at run time.
+fn send<'a>(
+    verb: &'a PlannedVerb,
+    filled: &dyn Fn(&Template) -> String,
+    (words, scripts): (&mut BTreeSet<String>, &mut BTreeSet<&'a str>),
+) -> Option<()> {
+    let any = ANY.to_string();
+    let (keys, values): (Vec<&Template>, Vec<&Template>) = match verb {
+        PlannedVerb::Redis(of) => {
+            let name = of[0].pattern().to_ascii_uppercase();
+            let most = if has_word(OF_ONE_KEY, &name) { 2 } else { of.len() };
+            (of[1..most.min(of.len())].iter().collect(), of[most.min(of.len())..].iter().collect())
+        }
+        PlannedVerb::Script { source, keys, args, .. } => {
+            scripts.insert(&**source);
+            (keys.iter().collect(), args.iter().collect())
+        }
+        // Each call of a `multi` is one operand.
+        PlannedVerb::Call(call) => {
+            // Commands that only read or delete a key do not create it.
+            let makes = matches!(call.name(), "create" | "put" | "put-if" | "multi");
+            let keys =
+                ["PATH", "KEY", "PREFIX", "OTHER", "CALL"].into_iter().flat_map(|kind| call.operands(kind));
+            let keys = keys.filter(|key| makes || filled(key) != any);
+            (keys.collect(), call.operands("DATA").chain(call.operands("VALUE")).collect())
+        }
+        PlannedVerb::Flock { path, .. } => {
+            words.extend(Some(filled(path)).filter(|path| *path != any));
+            return Some(());
+        }
+        _ => return Some(()),
+    };
+    for key in keys {
+        let key = filled(key);
+        if key == any {
+            return None;
+        }
+        words.insert(key);
+    }
+    words.extend(values.into_iter().map(filled).filter(|value| *value != any));
+    Some(())
 }

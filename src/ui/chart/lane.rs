@@ -385,10 +385,14 @@ impl Lane {
         }
     }
 
-    /// Marks requested locks that no server has confirmed by the end of the step as never held on a server.
-    pub(crate) fn mark_unconfirmed(&mut self) {
+    /// Marks locks that no server has confirmed by the end of the step as never held on a server, if they were requested
+    /// or are `anothers` there.
+    pub(crate) fn mark_unconfirmed(&mut self, anothers: impl Fn(&str) -> bool) {
         let open = self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none());
-        for bar in open.filter(|bar| bar.asked && !bar.confirmed && bar.unconfirmed.is_empty()) {
+        let open = open.filter(|bar| !bar.confirmed && bar.unconfirmed.is_empty());
+        // Of those who share a queue's lock, the server names only the first.
+        let is_claimed = |bar: &Bar| bar.kind == BarKind::Belief(Belief::Holding);
+        for bar in open.filter(|bar| bar.asked || (is_claimed(bar) && anothers(&bar.lock))) {
             bar.unconfirmed.push((bar.from, None));
         }
     }

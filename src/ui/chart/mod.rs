@@ -17,6 +17,7 @@ pub use alarms::{Broken, OverlapSpan};
 pub use crowd::{Band, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
+use truth::Sessions;
 pub use truth::{About, Lease, Owner, RoleChange, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
@@ -102,7 +103,7 @@ struct FoldState {
     burst: Burst,
     in_flight: HashMap<OpId, OpenCommand>,
     holding: Holding,
-    sessions: HashMap<i64, ActorId>,
+    sessions: Sessions,
     /// The first fault of the current step.
     fault: Option<usize>,
     left_story: bool,
@@ -153,6 +154,11 @@ pub(crate) fn actor_with_tick(kind: &EventKind) -> Option<ActorId> {
 impl Chart {
     pub fn new(detail: Detail) -> Self {
         Self { detail, ..Self::default() }
+    }
+
+    /// The actor that an owner was at that event.
+    pub(crate) fn actor(&self, owner: Owner, event: usize) -> Option<ActorId> {
+        self.state.sessions.actor(owner, event)
     }
 
     pub fn advance(&mut self, log: &Log) {
@@ -255,7 +261,7 @@ impl Chart {
                 }
             }
             EventKind::Session { actor, session, .. } => {
-                self.state.sessions.insert(*session, *actor);
+                self.state.sessions.begin(*session, (index, *actor));
             }
             EventKind::Fault(fault) => {
                 self.state.fault.get_or_insert(index);
@@ -299,8 +305,7 @@ impl Chart {
                     fault: self.state.fault.take(),
                     overlap_span,
                 });
-                let single = self.lanes.iter_mut().filter(|lane| lane.band.is_none());
-                single.for_each(Lane::mark_unconfirmed);
+                self.mark_unconfirmed(index);
                 self.state.step = index;
                 self.state.begun = x;
                 for band in &mut self.bands {

@@ -1,7 +1,7 @@
 //! What clients have read, compared with what servers were seen to hold: reads that are outdated, and what was sold on
 //! the basis of them.
 
-use super::{Bar, BarKind, Chart, OverlapSpan, Owner, Truth};
+use super::{Bar, BarKind, Chart, OverlapSpan, Sessions, Truth};
 use crate::log::{ActorId, Command, EventKind, Log, Reply, product::mariadb};
 
 impl Chart {
@@ -58,23 +58,27 @@ impl Chart {
         self.oversold.get_or_insert((overlap_span, counter.to_owned()));
     }
 
+    /// Marks what no server has confirmed by the end of a step, the event `here`.
+    pub(super) fn mark_unconfirmed(&mut self, here: usize) {
+        let held = held(&self.truths, &self.state.sessions, here);
+        for (n, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.band.is_none()) {
+            lane.mark_unconfirmed(|lock| {
+                let is_key = is_key(&self.truths, lock);
+                let mut about = held.iter().filter(|(key, _)| !is_key || *key == lock).peekable();
+                about.peek().is_some() && about.all(|(_, actor)| actor.0 as usize != n)
+            });
+        }
+    }
+
     /// Compares what clients believe with what servers were seen to hold. Crowds are skipped, because they have no
     /// bars.
     pub(super) fn compare(&mut self, here: (u32, usize)) {
-        let sessions = &self.state.sessions;
-        let actor = |owner: Owner| match owner {
-            Owner::Actor(actor) => Some(actor),
-            Owner::Session(session) => sessions.get(&session).copied(),
-        };
-        let open = self.truths.iter().flat_map(Truth::held);
-        let open: Vec<(&str, ActorId)> =
-            open.filter_map(|(lock, owner)| Some((lock, actor(owner)?))).collect();
-        let named =
-            |lock: &str| self.truths.iter().any(|truth| truth.locks.iter().any(|known| known == lock));
+        let actor = |owner| self.state.sessions.actor(owner, here.1);
+        let open = held(&self.truths, &self.state.sessions, here.1);
         for (n, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.band.is_none()) {
             let its = |actor: &ActorId| actor.0 as usize == n;
             // A lock of the lesson need not be named like its key; in that case any key that its owner has confirms it.
-            let is_about = |key: &str, lock: &str| key == lock || !named(lock);
+            let is_about = |key: &str, lock: &str| key == lock || !is_key(&self.truths, lock);
             let has = |lock: &str| open.iter().any(|(key, actor)| its(actor) && is_about(key, lock));
             let lost = |lock: &str| {
                 let spans =
@@ -93,4 +97,15 @@ impl Chart {
             lane.compare((has, lost), is, (here, self.state.step));
         }
     }
+}
+
+/// The locks that servers hold at that event, with the actors that own them.
+fn held<'a>(truths: &'a [Truth], sessions: &Sessions, event: usize) -> Vec<(&'a str, ActorId)> {
+    let held = truths.iter().flat_map(Truth::held);
+    held.filter_map(|(lock, owner)| Some((lock, sessions.actor(owner, event)?))).collect()
+}
+
+/// Whether a lock is named like a key of a server.
+fn is_key(truths: &[Truth], lock: &str) -> bool {
+    truths.iter().any(|truth| truth.locks.iter().any(|known| known == lock))
 }

@@ -73,6 +73,27 @@ pub enum Owner {
     Session(i64),
 }
 
+/// Whose each session is, from which event on: a server that restarts counts its sessions anew.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sessions(HashMap<i64, Vec<(usize, ActorId)>>);
+
+impl Sessions {
+    pub(crate) fn begin(&mut self, session: i64, (event, actor): (usize, ActorId)) {
+        self.0.entry(session).or_default().push((event, actor));
+    }
+
+    /// The actor that an owner was at that event.
+    pub(crate) fn actor(&self, owner: Owner, event: usize) -> Option<ActorId> {
+        match owner {
+            Owner::Actor(actor) => Some(actor),
+            Owner::Session(session) => {
+                let known = self.0.get(&session)?;
+                known.iter().rfind(|(from, _)| *from <= event).or(known.first()).map(|(_, actor)| *actor)
+            }
+        }
+    }
+}
+
 /// A TTL from when it was set, so that the screen can show it run down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
@@ -281,7 +302,7 @@ impl Truth {
         &mut self,
         log: &Log,
         event: usize,
-        (columns, sessions): (&[u32], &HashMap<i64, ActorId>),
+        (columns, sessions): (&[u32], &Sessions),
         observed: &Observed,
     ) {
         let x = columns[event];
@@ -357,7 +378,7 @@ impl Truth {
         &self,
         log: &Log,
         event: usize,
-        sessions: &HashMap<i64, ActorId>,
+        sessions: &Sessions,
         observed: &Observed,
     ) -> (BTreeMap<String, Vec<Holder>>, BTreeSet<String>) {
         let mut values: BTreeSet<String> = BTreeSet::new();
@@ -408,12 +429,12 @@ impl Truth {
                     holder.owner.is_some().then(|| (name, vec![holder]))
                 });
                 let owned = other.owned().into_iter().map(|(lock, session)| {
-                    let creator = sessions.get(&session);
-                    let since = creator.and_then(|creator| created(log, event, *creator, &lock));
+                    let owner = Owner::Session(session);
+                    let creator = sessions.actor(owner, event);
+                    let since = creator.and_then(|creator| created(log, event, creator, &lock));
                     // A node that was seen before did not get its turn by being created.
                     let since = since.filter(|reply| *reply > self.observed.1);
-                    let owner = Some(Owner::Session(session));
-                    (lock, vec![Holder { owner, token: Token::default(), since }])
+                    (lock, vec![Holder { owner: Some(owner), token: Token::default(), since }])
                 });
                 unowned.chain(owned).collect()
             }

@@ -389,7 +389,7 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
     }
     if let [span] = spans[..] {
         let was_held = span.to.is_none_or(|(_, event)| event >= since) && span.others.is_empty();
-        let owner = span.owner.filter(|_| was_held).and_then(|owner| scene.owner(owner));
+        let owner = span.owner.filter(|_| was_held).and_then(|owner| scene.chart.actor(owner, span.from.1));
         return owner.filter(|owner| *owner != actor).map(|owner| (owner, span.from.0.max(bar.from.0)));
     }
     let mut latest: Option<(usize, Option<(ActorId, u32)>)> = None;

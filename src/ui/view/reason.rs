@@ -76,9 +76,11 @@ fn reason<'a>(scene: &Scene<'a>) -> Option<Reason<'a>> {
             EventKind::Breached { evidence, since, .. } => (since.unwrap_or(event), &evidence[..]),
             _ => (event, &[][..]),
         };
-        // Only time passes before the answer to a question: it came about before, and is seen then.
-        let is_action =
-            !matches!(scene.event(begun)?, EventKind::Decided { .. } | EventKind::Breached { .. });
+        // Only time passes before the answer to a question or a look at a server: it came about before, and is seen then.
+        let is_action = !matches!(
+            scene.event(begun)?,
+            EventKind::Decided { .. } | EventKind::Breached { .. } | EventKind::State(_)
+        );
         let said = if is_action { words::SINCE } else { words::SEEN_AT };
         let begun = time::moment(scene.log.events().get(begun)?.at);
         let words = banner::harm(scene)?.replace('`', "");

@@ -11,7 +11,7 @@ use crate::{
     log::{Condition, Excess, Fault, Log, Reply},
     text::Text,
     ui::{
-        chart::{Broken, Chart, Mark, Owner, sequence::Sequence},
+        chart::{Broken, Chart, Mark, sequence::Sequence},
         flight::InFlight,
         keys::map::KeyMap,
     },
@@ -330,13 +330,6 @@ impl<'a> Scene<'a> {
             _ => None,
         });
         if by_itself == Some(true) { glyphs::CUT } else { glyphs::KILLED }
-    }
-
-    pub fn owner(&self, owner: Owner) -> Option<ActorId> {
-        match owner {
-            Owner::Actor(actor) => Some(actor),
-            Owner::Session(session) => self.world.session_owner(session),
-        }
     }
 
     /// A session, by the name and in the colour of its owner.

@@ -347,7 +347,8 @@ impl<'a> Row<'a> {
         buf: &mut Buffer,
     ) {
         let Some(columns) = plot.stretch(span.from, span.to) else { return };
-        let owner = span.owner.filter(|_| span.others.is_empty()).and_then(|owner| scene.owner(owner));
+        let actor = |owner| scene.chart.actor(owner, span.from.1);
+        let owner = span.owner.filter(|_| span.others.is_empty()).and_then(actor);
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {
             // On a compressed axis, a cell may begin before the moment that it shows.
@@ -367,7 +368,7 @@ impl<'a> Row<'a> {
         }
         let named = span.holders().map(|(owner, token)| {
             let times = token.times.as_ref().map_or(String::new(), |times| format!(" ×{times}"));
-            match owner.and_then(|owner| scene.owner(owner)) {
+            match owner.and_then(actor) {
                 Some(owner) => {
                     format!("{} {}{times} ", scene.glyph(owner), holder_name(scene, owner, &token.holder))
                 }
@@ -383,7 +384,7 @@ impl<'a> Row<'a> {
         let is_first = tells && !printed.name && room >= text::width(&with_lock);
         printed.name |= is_first;
         let words = if is_first { with_lock } else { words };
-        let owners = span.holders().filter_map(|(owner, _)| scene.owner(owner?));
+        let owners = span.holders().filter_map(|(owner, _)| actor(owner?));
         let signs: String = owners.map(|owner| scene.glyph(owner)).collect();
         // A short bar keeps one column beside its owner's name, and one on each side of its owner's sign.
         let ways = [(words.as_str(), 1), (words.trim_end(), 0), (signs.as_str(), 1)];

@@ -204,9 +204,11 @@ pub fn held_together(who: &str, lock: &str, (from, to): (&str, Option<&str>), la
     }
 }
 
-/// Who took which lock, and who has not released it.
-pub const TAKEN_TOO: Words =
-    Words::new("{} has got {} before {} let go of it.", "{} 拿到了{}，而 {} 还没有放手。");
+/// Who believes to hold which lock now, and who believed so before.
+pub const TAKEN_TOO: Words = Words::new(
+    "Now {} believes that it has {}, too, beside {}.",
+    "{} 也以为自己拿到了{}，而 {} 还没有放手。",
+);
 /// Who did what on the basis of which outdated value, how often that was done, and how much there was.
 pub const SOLD_ON: Words = Words::new(
     "{} {} on an outdated {}: {} {}, but {} was {}.",

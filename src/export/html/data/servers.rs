@@ -8,7 +8,7 @@ use crate::{
     log::{Entry, EventKind, KeyValue, Observed},
     text::{Lang, Text},
     ui::{
-        chart::{About, Lease, Owner, Span, Truth},
+        chart::{About, Lease, Span, Truth},
         theme::Role,
         view::truth::role_change_words,
         words::{self, fault},
@@ -75,10 +75,10 @@ fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
     let restarts = truth.dead.iter().filter_map(|(_, to)| *to).filter(|(_, event)| *event <= span.from.1);
     let from = restarts.map(|(column, _)| column).max().unwrap_or_default().max(span.from.0);
     let span = &Span { from: (from, span.from.1), ..span.clone() };
-    let owner = span.owner.filter(|_| span.others.is_empty()).and_then(|owner| match owner {
-        Owner::Actor(actor) => Some(actor),
-        Owner::Session(session) => source.world.session_owner(session),
-    });
+    let owner = span
+        .owner
+        .filter(|_| span.others.is_empty())
+        .and_then(|owner| source.chart.actor(owner, span.from.1));
     let tokens: Vec<&str> = span.holders().map(|(_, token)| token.holder.as_str()).collect();
     json!({
         "value": span.about == About::Value, "token": shorten(&tokens.join(" ")),
