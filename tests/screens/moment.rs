@@ -1403,3 +1403,27 @@ fn time_without_texts_gives_way_to_texts() {
     assert!(killed.contains("✝ SIGKILL  "), "before the alarm: {rows:#?}");
     assert!(rows.iter().any(|row| row.contains("GET latch → \"3\" ")), "{rows:#?}");
 }
+
+#[test]
+fn a_session_of_a_restarted_server_is_not_whose_it_was_before() {
+    // After the restart B's session has the number that A's had.
+    let rows =
+        judged(&log(&scenarios::carried("which-lock", "mariadb-for-update-restart")), (120, 40)).rows();
+    let lane = rows.iter().find(|row| row.contains("job/1 ") && row.contains("■ B")).expect("a lane");
+    assert!(lane.find("● A").is_some_and(|a| lane.find("■ B").is_some_and(|b| a < b)), "{rows:#?}");
+}
+
+#[test]
+fn who_takes_what_the_servers_say_is_anothers_only_thinks_so() {
+    for (lesson, variant, who) in [
+        ("zk-notified-is-not-granted", "believe-it", "▲ C"),
+        ("redlock-late-validity", "votes-only", "● A"),
+        ("redlock-py", "clock-set-back", "● A"),
+    ] {
+        let stand = judged(&log(&scenarios::carried(lesson, variant)), (200, 60));
+        assert!(stand.shows(&format!("{who} thinks it holds")), "{:#?}", stand.rows());
+    }
+    // Of those who share a queue's lock, the server names only the first.
+    let stand = judged(&log(&scenarios::carried("curator-read-write", "writer-then-reader")), (200, 60));
+    assert!(stand.shows("● A shared") && !stand.shows("thinks it holds"), "{:#?}", stand.rows());
+}

@@ -53,6 +53,8 @@ pub fn alarm_words(scene: &Scene<'_>) -> Option<String> {
             let Oversold { sold, of, before, now, .. } = oversold;
             let counter = words::named(scene.log, oversold.counter, scene.lang);
             let words = match oversold.change() {
+                // The sum is right: what is wrong is what the action was based on.
+                _ if oversold.grew() => words::ON_AN_OUTDATED_VALUE.with(scene.lang, &[counter]),
                 // A change of -1 would read as what is left.
                 Some(_) if !oversold.exceeds() => format!("{counter} {sold}, {of} {before} → {now}"),
                 _ => format!("{counter} {sold}/{before}"),

@@ -289,18 +289,26 @@ fn labels(
     match bar.kind {
         BarKind::Read => labels.push((format!(" {what} "), start)),
         // Without any word, the bar would look like that of a holder.
-        BarKind::Oversold => labels.extend([(format!(" {what} "), start), (say(counted(scene)), start)]),
+        BarKind::Oversold => {
+            let counted = counted(scene);
+            let outdated = words::ON_AN_OUTDATED_VALUE.with(scene.lang, &[counted]);
+            labels.extend([format!(" {what} "), say(&outdated), say(counted)].map(|words| (words, start)));
+        }
         _ => labels.push((format!(" {whose} "), start)),
     }
     labels
 }
 
-/// The columns of a bar that texts cover, or the bars of later waits, which are drawn over it.
+/// The columns of a bar that texts cover, or the bars of later waits and reads, which are drawn over it.
 fn taken(plot: &Plot, (bar, bars): (&Bar, &[Bar]), written: &[(u16, u16)]) -> Vec<(u16, u16)> {
-    let waits = |other: &&Bar| other.kind == BarKind::Belief(Belief::Waiting) && other.from.1 > bar.from.1;
-    let waits = bars.iter().filter(waits).filter_map(|other| plot.stretch(other.from, other.to));
-    let mut taken: Vec<(u16, u16)> = written.to_vec();
-    taken.extend(waits.filter(|_| bar.kind.holds()));
+    let covers = |other: &&Bar| match other.kind {
+        _ if other.from.1 <= bar.from.1 || other.hidden => false,
+        BarKind::Belief(Belief::Waiting) => bar.kind.holds(),
+        BarKind::Read => bar.kind == BarKind::Oversold,
+        _ => false,
+    };
+    let covered = bars.iter().filter(covers).filter_map(|other| plot.stretch(other.from, other.to));
+    let mut taken: Vec<(u16, u16)> = written.iter().copied().chain(covered).collect();
     taken.sort_unstable();
     taken
 }

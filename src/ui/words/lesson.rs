@@ -151,6 +151,7 @@ pub const IN_BAR_STILL_SHORT: Words = Words::new("is wrong", "已失锁");
 /// Of a lock that no server has ever confirmed.
 pub const IN_BAR_NEVER: Words = Words::new("thinks it holds", "自以为持有");
 pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
+pub const ON_AN_OUTDATED_VALUE: Words = Words::new("{} on an outdated value", "凭旧值{}");
 pub const IN_BAR_OVERSOLD: Words = Words::new("{} on an outdated {}", "{}（凭旧值 {}）");
 pub const IN_BAR_FROZEN: Words = Words::new("holds, frozen", "持有，冻结中");
 pub const IN_BAR_STILL_FROZEN: Words = Words::new("still thinks it holds, frozen", "仍以为持有，冻结中");
