@@ -76,6 +76,7 @@ const SLIPS: &[(&str, &[Change])] = &[
     ]),
     (UNLOCK, &[
         ("deleted_by_another('lock')", "deleted_by_another('lokc')", "'lokc'", "did you mean `lock`", "是不是 `lock`"),
+        ("poll: 500ms", "poll: 5", "poll: 5", "`poll` is 5 ms, as it has no unit, and a program waits for that long", "`poll` 没有单位，就是 5 毫秒"),
         ("key: lock, lease: \"${lease}\", every: \"${poll}\" } }", "key: lock, lease: \"${poll}\", every: \"${lease}\" } }", "lease: \"${poll}\"", "`every` is given the lease", "`every` 用了租期"),
     ]),
     (CURATOR_READ_WRITE, &[

@@ -7,7 +7,7 @@ use super::super::{
         error::{Finding, Mistake, Path, finding},
         expr::Template,
     },
-    Act, Scenario, TextPlan,
+    Act, PlannedVerb, Scenario, TextPlan,
 };
 use crate::text::Text;
 
@@ -120,10 +120,10 @@ fn texts(scenario: &Scenario) -> Vec<(Path, TextPlan)> {
     texts
 }
 
-/// The place of a parameter that is a small number without a unit.
-fn without_unit(lesson: &Lesson, scenario: &Scenario, name: &str) -> Option<(Path, i64)> {
+/// The place of a parameter that is a number without a unit, `most` at most.
+fn without_unit(lesson: &Lesson, scenario: &Scenario, (name, most): (&str, i64)) -> Option<(Path, i64)> {
     let few = |param: Option<&Param>| match param {
-        Some(Param::Number(few @ 1..=999)) => Some(*few),
+        Some(Param::Number(few)) if (1..=most).contains(few) => Some(*few),
         _ => None,
     };
     let own = few(scenario.variant().params.get(name)).map(|few| (scenario.path(), few));
@@ -131,7 +131,36 @@ fn without_unit(lesson: &Lesson, scenario: &Scenario, name: &str) -> Option<(Pat
     Some((at.key("params").key(name), few))
 }
 
-/// Reports such a text, and a parameter without a unit that a text shows as a duration.
+/// The parameters that programs use as durations, as they are.
+fn used_as_durations(scenario: &Scenario) -> Vec<String> {
+    let name = |template: &Template| {
+        let source = template.only_expression()?.source().trim();
+        source.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_').then(|| source.to_owned())
+    };
+    let mut found = Vec::new();
+    for plan in &scenario.actors {
+        for (operation, frames) in plan.program.operations_in_frames() {
+            let own = match &operation.verb {
+                PlannedVerb::Wait(duration) => Some(duration),
+                PlannedVerb::Take(take) => take.within.as_ref(),
+                _ => None,
+            };
+            for used in operation.every.iter().chain(own).filter_map(name) {
+                // A recipe's parameter is what its `use` gives.
+                let given = frames.iter().rev().try_fold(used, |used, (with, _)| {
+                    match with.iter().find(|(known, _)| *known == used) {
+                        Some((_, value)) => name(value),
+                        None => Some(used),
+                    }
+                });
+                found.extend(given);
+            }
+        }
+    }
+    found
+}
+
+/// Reports such a text, and a parameter without a unit that a text shows as a duration or a program uses as one.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let lesson = &scenario.loaded.lesson;
     for (path, TextPlan { en, zh }) in texts(scenario) {
@@ -139,7 +168,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             return Err(path.key(lang).mistake(finding));
         }
         let mut shown = durations(&en).into_iter().chain(durations(&zh));
-        let found = shown.find_map(|name| Some((without_unit(lesson, scenario, &name)?, name)));
+        let found = shown.find_map(|name| Some((without_unit(lesson, scenario, (&name, 999))?, name)));
         if let Some(((path, few), name)) = found {
             return Err(path.mistake(finding!(
                 "`{name}` is {few} ms, as it has no unit, and a text shows it as a duration",
@@ -148,6 +177,18 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 "请写 `{name}: {few}s` 或 `{name}: {few}ms`"
             )));
         }
+    }
+    // Up to 9 ms: nobody waits for so short a time, and many milliseconds may be meant.
+    let mut used = used_as_durations(scenario).into_iter();
+    if let Some(((path, few), name)) =
+        used.find_map(|name| Some((without_unit(lesson, scenario, (&name, 9))?, name)))
+    {
+        return Err(path.mistake(finding!(
+            "`{name}` is {few} ms, as it has no unit, and a program waits for that long",
+            "`{name}` 没有单位，就是 {few} 毫秒，而程序拿它当等待的时长",
+            "write `{name}: {few}s`, or `{name}: {few}ms`",
+            "请写 `{name}: {few}s` 或 `{name}: {few}ms`"
+        )));
     }
     Ok(())
 }
