@@ -23,7 +23,7 @@ Object.assign(SAYS, {
   seconds: ["{} s left", "还剩 {} 秒"], votes: ["How the class voted", "全班的选择"],
   plausible: ["About your choice", "关于你的选择"],
   lock: ["the lock", "锁"], named: ["the lock “{}”", "锁“{}”"],
-  taken: ["{} has got {} before {} let go of it.", "{} 拿到了{}，而 {} 还没有放手。"],
+  taken: ["Now {} believes that it has {}, too, beside {}.", "{} 也以为自己拿到了{}，而 {} 还没有放手。"],
   free: ["free", "空闲"], held: ["held by {}", "{} 持有"], both: ["{} at once: {}", "{} 个同时持有：{}"],
   broken0: ["Broken", "已攻破"],
   broken: ["Broken by this class in {} moves", "全班用 {} 步攻破了这把锁"],
@@ -164,7 +164,7 @@ function lockState(lock) {
   item.append(after);
   return item;
 }
-/** Who took a lock before others let go of it; its holders are in the order in which they came. */
+/** Who believes to hold a lock beside others; its holders are in the order in which they came. */
 function overlapWords(lock) {
   const both = lock.name, name = both.en !== both.zh ? text(both) : both.en === "lock" ? say("lock") : say("named", both.en);
   const who = lock.holders.map((holder) => `${GLYPHS[holder.client % 8]}\u00a0${holder.name}`), newest = who.pop();
