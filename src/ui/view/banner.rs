@@ -293,9 +293,11 @@ fn figure(scene: &Scene<'_>, words: &str) -> String {
     begins.chars().take_while(|sign| is_of_figure(*sign)).collect()
 }
 
-/// Splits text into two lines of similar width, at a space.
+/// Splits text into two lines of similar width, at a space that is not between a number and its unit.
 fn halves(words: &str) -> Option<Vec<String>> {
-    let halves = words.match_indices(' ').map(|(at, _)| {
+    let spaces =
+        words.match_indices(' ').filter(|(at, _)| !words[..*at].ends_with(|c: char| c.is_ascii_digit()));
+    let halves = spaces.map(|(at, _)| {
         let (first, second) = words.split_at(at);
         [first.to_owned(), second.trim_start().to_owned()]
     });
