@@ -1,7 +1,7 @@
 //! Plans clients: processes, and the actors in them.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     ops::RangeInclusive,
     path::{Component, Path as FilePath, PathBuf},
     sync::Arc,
@@ -110,6 +110,9 @@ const CROWD: RangeInclusive<u32> = 0..=2000;
 const ALL_PROCESSES: usize = 128;
 const ALL_ACTORS: usize = 5000;
 
+/// The longest text, in bytes, that is compared with names of keys.
+const LONGEST_NAME: usize = 256;
+
 impl ActorPlan {
     /// Renders a template with the actor's parameters if the program never changes those it uses; otherwise returns its
     /// pattern.
@@ -133,26 +136,37 @@ impl ActorPlan {
         })
     }
 
-    /// The text of a template in a program or recipe, with the values that its `use` gives; what is known only at run time
-    /// is a gap.
+    /// The text of a template in a program or recipe, with the values that its `use` gives; what is known only at run time,
+    /// or too long for a name, is a gap.
     pub(crate) fn filled_in(&self, template: &Template, frames: &[Frame<'_>]) -> String {
-        template.filled(|expr| Some(self.value_in(expr, frames).unwrap_or_else(|| ANY.to_string())))
+        // Outermost first, each value once: those of nested recipes may repeat each other's.
+        let mut given = HashMap::new();
+        for (with, _) in frames {
+            let values: Vec<_> =
+                with.iter().map(|(name, value)| (name.as_str(), self.filled_with(value, &given))).collect();
+            given.extend(values);
+        }
+        self.filled_with(template, &given)
     }
 
-    fn value_in(&self, expr: &Expr, frames: &[Frame<'_>]) -> Option<String> {
+    fn filled_with(&self, template: &Template, given: &HashMap<&str, String>) -> String {
+        let text = template.filled(|expr| {
+            let value = self.value_with(expr, given).filter(|value| value.len() <= LONGEST_NAME);
+            Some(value.unwrap_or_else(|| ANY.to_string()))
+        });
+        if text.len() <= LONGEST_NAME { text } else { ANY.to_string() }
+    }
+
+    fn value_with(&self, expr: &Expr, given: &HashMap<&str, String>) -> Option<String> {
         let names = expr.names();
-        let given = |name: &String| {
-            let with = |(n, (with, _)): (usize, &Frame<'_>)| {
-                with.iter().find(|(known, _)| known == name).map(|(_, value)| (n, value.clone()))
-            };
-            frames.iter().enumerate().rev().find_map(with)
-        };
-        let is_name = |name: &&String| *name == expr.source().trim() && !self.changes(name);
-        if let Some((n, value)) = names.first().filter(is_name).and_then(given) {
-            return Some(self.filled_in(&value, &frames[..n]));
+        if names.iter().any(|name| self.changes(name)) {
+            return None;
         }
-        let is_fixed = |name: &String| given(name).is_none() && !self.changes(name);
-        let value = names.iter().all(is_fixed).then(|| expr.eval(self.scope.value()).ok()).flatten()?;
+        if let Some(value) = given.get(expr.source().trim()) {
+            return Some(value.clone());
+        }
+        let is_given = names.iter().any(|name| given.contains_key(name.as_str()));
+        let value = if is_given { None } else { expr.eval(self.scope.value()).ok() }?;
         (!value.is_undefined()).then(|| value.to_string())
     }
 
