@@ -149,6 +149,7 @@ impl ActorPlan {
         self.filled_with(template, &given)
     }
 
+    /// The same with the values of all parameters that are `given`.
     fn filled_with(&self, template: &Template, given: &HashMap<&str, String>) -> String {
         let text = template.filled(|expr| {
             let value = self.value_with(expr, given).filter(|value| value.len() <= LONGEST_NAME);
@@ -172,13 +173,19 @@ impl ActorPlan {
 
     /// Whether the program sets this name.
     fn changes(&self, name: &str) -> bool {
-        let sets = |instruction: &Instruction| matches!(instruction, Instruction::Set { name: other, .. } if other == name);
+        let sets = |instruction: &Instruction| match instruction {
+            Instruction::Set { name: other, .. } => other == name,
+            _ => false,
+        };
         self.program.labels.contains(name) || self.program.instructions.iter().any(sets)
     }
 
     /// Whether the program has this parameter and never changes it.
     fn keeps(&self, name: &str) -> bool {
-        let gives = |instruction: &Instruction| matches!(instruction, Instruction::Enter { with, .. } if with.iter().any(|(other, _)| other == name));
+        let gives = |instruction: &Instruction| match instruction {
+            Instruction::Enter { with, .. } => with.iter().any(|(other, _)| other == name),
+            _ => false,
+        };
         self.scope.get(name).is_some() && !self.changes(name) && !self.program.instructions.iter().any(gives)
     }
 }

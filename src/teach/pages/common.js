@@ -164,7 +164,7 @@ function lockState(lock) {
   item.append(after);
   return item;
 }
-/** Who believes to hold a lock beside others; its holders are in the order in which they came. */
+/** Who believes now that it has a lock that others believe to have; its holders are in the order in which they came. */
 function overlapWords(lock) {
   const both = lock.name, name = both.en !== both.zh ? text(both) : both.en === "lock" ? say("lock") : say("named", both.en);
   const who = lock.holders.map((holder) => `${GLYPHS[holder.client % 8]}\u00a0${holder.name}`), newest = who.pop();

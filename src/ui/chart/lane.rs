@@ -386,13 +386,13 @@ impl Lane {
     }
 
     /// Marks locks that no server has confirmed by the end of the step as never held on a server, if they were requested
-    /// or are `anothers` there.
-    pub(crate) fn mark_unconfirmed(&mut self, anothers: impl Fn(&str) -> bool) {
+    /// or `is_anothers` says that servers name another.
+    pub(crate) fn mark_unconfirmed(&mut self, is_anothers: impl Fn(&str) -> bool) {
         let open = self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none());
         let open = open.filter(|bar| !bar.confirmed && bar.unconfirmed.is_empty());
         // Of those who share a queue's lock, the server names only the first.
         let is_claimed = |bar: &Bar| bar.kind == BarKind::Belief(Belief::Holding);
-        for bar in open.filter(|bar| bar.asked || (is_claimed(bar) && anothers(&bar.lock))) {
+        for bar in open.filter(|bar| bar.asked || (is_claimed(bar) && is_anothers(&bar.lock))) {
             bar.unconfirmed.push((bar.from, None));
         }
     }

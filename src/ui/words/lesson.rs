@@ -151,8 +151,9 @@ pub const IN_BAR_STILL_SHORT: Words = Words::new("is wrong", "已失锁");
 /// Of a lock that no server has ever confirmed.
 pub const IN_BAR_NEVER: Words = Words::new("thinks it holds", "自以为持有");
 pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
-pub const ON_AN_OUTDATED_VALUE: Words = Words::new("{} on an outdated value", "凭旧值{}");
 pub const IN_BAR_OVERSOLD: Words = Words::new("{} on an outdated {}", "{}（凭旧值 {}）");
+/// The same without the value.
+pub const ON_AN_OUTDATED_VALUE: Words = Words::new("{} on an outdated value", "凭旧值{}");
 pub const IN_BAR_FROZEN: Words = Words::new("holds, frozen", "持有，冻结中");
 pub const IN_BAR_STILL_FROZEN: Words = Words::new("still thinks it holds, frozen", "仍以为持有，冻结中");
 pub const IN_BAR_STILL_FROZEN_SHORT: Words = Words::new("is wrong, frozen", "已失锁，冻结中");
@@ -205,7 +206,7 @@ pub fn held_together(who: &str, lock: &str, (from, to): (&str, Option<&str>), la
     }
 }
 
-/// Who believes to hold which lock now, and who believed so before.
+/// Who believes now that it has which lock, and who believed so before.
 pub const TAKEN_TOO: Words = Words::new(
     "Now {} believes that it has {}, too, beside {}.",
     "{} 也以为自己拿到了{}，而 {} 还没有放手。",
