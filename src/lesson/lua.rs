@@ -71,6 +71,9 @@ pub(crate) struct Call {
     pub at: usize,
     /// The words that it sends; `None` for a computed one.
     pub words: Vec<Option<String>>,
+    /// Of each word that ends with an argument of the script, the text before it and the argument's number: `r:` and 1 of
+    /// `'r:' .. ARGV[1]`.
+    pub arguments: Vec<Option<(String, usize)>>,
     /// Whether more words may follow, because the last argument can give several values.
     pub is_open: bool,
 }
@@ -144,6 +147,8 @@ struct Value<'s> {
     begins: Option<String>,
     /// `KEYS` or `ARGV`, if the value is an item of that table.
     given: Option<&'s str>,
+    /// The argument of the script that it ends with, and the text before that.
+    argument: Option<(String, usize)>,
 }
 
 impl<'s> Reader<'s> {
@@ -415,7 +420,13 @@ impl<'s> Reader<'s> {
             value = match sign {
                 "+" | "-" | "*" | "/" | "%" | "^" => Value { kind: Some(Kind::Number), ..Value::default() },
                 ".." => {
-                    Value { kind: Some(Kind::Text), begins: value.text.or(value.begins), ..Value::default() }
+                    let argument = value
+                        .text
+                        .clone()
+                        .zip(other.argument)
+                        .and_then(|(text, (before, n))| before.is_empty().then_some((text, n)));
+                    let begins = value.text.or(value.begins);
+                    Value { kind: Some(Kind::Text), begins, argument, ..Value::default() }
                 }
                 _ => Value::default(),
             };
@@ -553,7 +564,8 @@ impl<'s> Reader<'s> {
                         _ => {}
                     }
                     let given = value.path.first().copied().filter(|name| ["KEYS", "ARGV"].contains(name));
-                    value = Value { kind: given.map(|_| Kind::Text), given, ..Value::default() };
+                    let argument = (given == Some("ARGV") && index > 0).then(|| (String::new(), index));
+                    value = Value { kind: given.map(|_| Kind::Text), given, argument, ..Value::default() };
                     continue;
                 }
                 Token::Sign(":") => {
@@ -585,9 +597,10 @@ impl<'s> Reader<'s> {
                 Self::doubt(called, given.first().and_then(values::of_first))?;
                 Self::doubt(called, values::of_order(&given))?;
                 let is_open = given.last().is_none_or(|last| last.is_open);
-                let words: Vec<Option<String>> = given.into_iter().map(|word| word.text).collect();
+                let (words, arguments): (Vec<_>, Vec<_>) =
+                    given.into_iter().map(|word| (word.text, word.argument)).unzip();
                 kind = Kind::of_call(&words).filter(|_| !is_open && value.path[1] == "call");
-                self.lua.calls.push(Call { at: called, words, is_open });
+                self.lua.calls.push(Call { at: called, words, arguments, is_open });
             }
             value = Value { is_call: true, is_open: true, kind, ..Value::default() };
         }

@@ -181,7 +181,7 @@ const IN_REDIS: &[Change] = &[
     ("      then:\n", "      than:\n", "than:", "unknown field `than`", "没有名为 `than` 的字段"),
     ("    - if: reply|int > 0\n", "    - if: reply|int = 0\n", "reply|int = 0", "write `==`", "比较要写 `==`"),
     ("    - if: reply|int > 0\n", "    - if: reply|integer > 0\n", "reply|integer", "there is no filter `integer`", "没有名为 `integer` 的过滤器"),
-    ("    - if: reply|int > 0\n", "    - if: stock > 0\n", "- if: stock", "unknown name `stock`", "没有名为 `stock` 的名字"),
+    ("    - if: reply|int > 0\n", "    - if: stock > 0\n", "- if: stock", "unknown name `stock`", "没有名为 `stock` 的变量"),
     ("    - if: reply|int > 0\n", "    - if: reply|int > 0 && true\n", "&&", "unexpected character `&`", "意外的字符 `&`"),
     ("      times: ${rounds}", "      times: ${round}", "times: ${round}", "did you mean `rounds`", "是不是 `rounds`"),
     ("      times: ${rounds}", "      count: 2", "count: 2", "unknown field `count`", "没有名为 `count` 的字段"),

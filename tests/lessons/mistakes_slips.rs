@@ -63,6 +63,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("    - drops: lock\n", "", "- leave:", "`leave` gives `lock` back", "`leave` 归还了 `lock`"),
     ]),
     (CLUSTER, &[
+        ("keys: [\"${key}\", \"{order:1}:stock\"]", "keys: [\"${key}\", \"order:1:stock\"]", "- sell_tagged:", "`{order:1}:lock` and `order:1:stock` are in different slots", "在集群的不同槽里"),
         ("- confirm: { redis: \"WAIT 1 ${ack}\" }", "- confirm: { redis: \"WAIT ${ack} 1\" }", "- confirm:", "no server of this lab has 2000 replicas", "没有服务器有 2000 个从节点"),
     ]),
     (FAIR_LOCK, &[
@@ -72,6 +73,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("lock4, lock5]|select", "lock4, lock4]|select", "let: { votes:", "`lock4` counts twice", "`lock4` 算了两次"),
     ]),
     (PERMITS, &[
+        ("keys: [\"{permits}:timeout\"]", "keys: [\"permits:timeout\"]", "[\"permits:timeout\"]", "write `{permits}:timeout`", "请写 `{permits}:timeout`"),
         ("KEYS[1], ARGV[3] + ARGV[2], ARGV[1])", "KEYS[1], ARGV[1], ARGV[3] + ARGV[2])", "ARGV[1], ARGV[3] + ARGV[2]", "takes the score before the member", "分数写在成员前面"),
     ]),
     (UNLOCK, &[
@@ -80,6 +82,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("key: lock, lease: \"${lease}\", every: \"${poll}\" } }", "key: lock, lease: \"${poll}\", every: \"${lease}\" } }", "lease: \"${poll}\"", "`every` is given the lease", "`every` 用了租期"),
     ]),
     (CURATOR_READ_WRITE, &[
+        ("startingwith('__WRIT__')", "startingwith('__WRITE__')", "__WRITE__", "did you mean `__WRIT__`", "是不是 `__WRIT__`"),
         ("  leave: [release: { zk: \"delete ${create}\" }, drops: lock]", "  leave: [release: { zk: \"delete ${create}\" }]", "leave: [release:", "`release` gives `lock` back", "`release` 归还了 `lock`"),
     ]),
     (CURATOR_SEMAPHORE, &[
@@ -89,9 +92,11 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("        - let: { tried: tried + 1 }\n", "", "while: not done and tried < tries", "nothing in this repetition sets `tried`", "循环里没有什么会给 `tried` 赋值"),
     ]),
     (FAILOVER_MITIGATIONS, &[
+        ("max-lag ${lag // 1000}\", on: node1", "max-lag ${lag}\", on: node1", "max-lag ${lag}\"", "seconds are wanted here, and `${lag}` is 3000", "这里要的是秒"),
         ("    - if: acquire == 'OK'\n", "    - if: acquire != 'OK'\n", "- if: acquire != 'OK'", "whoever was refused holds the lock", "被拒绝的反而持有锁"),
     ]),
     (LOST_REPLY, &[
+        ("until: reply is none or reply == token", "until: reply is none and reply == token", "reply is none and reply == token", "are never both so", "不可能同时成立"),
         ("== ['Lost', 1]", "== ['Lost', 2]", "== ['Lost', 2]", "is answered 0 or 1 or nothing", "只会是 0 或 1 或空"),
         ("          right: holders('lock') == 1\n", "          right: holders('lock') == 5\n", "right: holders('lock') == 5", "`holders('lock')` is 2 at most", "最多是 2"),
         ("redis.call('PUBLISH', KEYS[2], 'free')", "redis.call('PUBLISH', KEYS[1], 'free')", "reentrant.leave:", "never reads `KEYS[2]`", "从不读 `KEYS[2]`"),
@@ -100,6 +105,7 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("args: [\"${self}\", \"${lease}\"], until: reply is none", "args: [\"${self}\", \"${lease}\"], until: reply == 0", "until: reply == 0", "write `until: reply is none`", "请写 `until: reply is none`"),
     ]),
     (REDISSON_LOCK, &[
+        ("hash['A:1'] == '1'", "hash['A'] == '1'", "hash['A']", "no command ever writes the field `A`", "没有任何命令写过字段 `A`"),
         ("args: [\"${client}:1\", \"${lease}\"]", "args: [\"${lease}\", \"${client}:1\"]", "args: [\"${lease}\"", "as a number, and `${client}:1` is none", "而 `${client}:1` 不是数字"),
     ]),
     (SPIN_LOCK, &[
@@ -132,12 +138,33 @@ const SLIPS: &[(&str, &[Change])] = &[
         ("processes: \"${buyers - 2}\"", "processes: \"${stock - 2}\"", "processes: \"${stock - 2}\"", "gives -1, and this is a count", "而这里要的是个数"),
     ]),
     (SEMAPHORE, &[
+        ("keys: [permits], until: reply == 1, every: \"${poll}\" }", "keys: [permits] }", "- holds: permit", "`take` may be refused", "`take` 可能被拒绝"),
         ("finished('B') + finished('C') == 2\n        says", "finished('B') + finished('C') == 3\n        says", "finished('C') == 3", "is 2 at most", "最多是 2"),
     ]),
     (WAIT_WITHOUT_SPINNING, &[
+        ("within: \"${retry}\" } } }", "within: \"${retry|duration}\" } } }", "${retry|duration}", "`duration` makes a text of the duration", "把时长变成了文字"),
         // A key that a recipe is given.
         ("not exists('lock')", "not exists('lokc')", "'lokc'", "no command ever names the key `lokc`", "没有任何命令用到键 `lokc`"),
         ("keys: [lock], args: [\"${self}\", \"${lease}\"] }", "keys: [lock], args: [\"${self}\", \"${lease / 1000}\"] }", "${lease / 1000}", "takes a whole number", "要的是整数"),
+    ]),
+    (include_str!("../../lessons/countdown-latch.yaml"), &[
+        ("'LREM', KEYS[1], 0, ARGV[1]", "'LREM', KEYS[1], ARGV[1], 0", "redis.call('LREM'", "takes how many are to be removed before the element", "先写要删几个，再写元素"),
+    ]),
+    (include_str!("../../lessons/curator-multi-lock.yaml"), &[
+        ("with: { patience: 3s }", "with: { patience: 3 }", "patience: 3 }", "`patience` is 3 ms, as it has no unit, and a program waits for that long", "`patience` 没有单位，就是 3 毫秒"),
+        ("zk: \"delete ${two}\"", "zk: \"delete /b/${two}\"", "- release2:", "`two` is the whole path already", "`two` 已经是完整路径"),
+    ]),
+    (include_str!("../../lessons/redlock.yaml"), &[
+        ("replies('B.unlock5')|first == 0", "replies('B.unlock5')|first == 2", "|first == 2", "is answered 0 or 1 or nothing", "只会是 0 或 1 或空"),
+    ]),
+    (include_str!("../../lessons/redlock-py.yaml"), &[
+        ("zh: 没人拨时钟", "zh: Nobody sets a clock", "title: { en: Nobody sets a clock", "this is the English text once more", "这里还是英文"),
+    ]),
+    (include_str!("../../lessons/zk-lost-create-reply.yaml"), &[
+        ("never: children('/locks')", "never: children('/lock')", "children('/lock')", "did you mean `/locks`", "是不是 `/locks`"),
+    ]),
+    (include_str!("../../lessons/znode-types.yaml"), &[
+        ("zk: get /app/config }", "zk: get app/config }", "get app/config", "write `/app/config`", "请写 `/app/config`"),
     ]),
 ];
 

@@ -168,7 +168,7 @@ impl AnswerChecker<'_> {
         match names.into_iter().find(|name| !may(name)) {
             None => Ok(()),
             Some(name) if NULLS.contains(&name.as_str()) => {
-                Err(Mistake::new(path, both!("unknown name `{name}`", "没有名为 `{name}` 的名字")).help(
+                Err(Mistake::new(path, both!("unknown name `{name}`", "没有名为 `{name}` 的变量")).help(
                     both!(
                         "did you mean `none`? Write `left is none`, or `left is not none`",
                         "是不是想写 `none`？请写 `left is none` 或 `left is not none`"
@@ -177,7 +177,7 @@ impl AnswerChecker<'_> {
             }
             Some(name) => {
                 let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
-                Mistake::unless_known(path, both!("name", "名字"), &[name].into(), known.iter())
+                Mistake::unless_known(path, both!("name", "变量"), &[name].into(), known.iter())
             }
         }
     }

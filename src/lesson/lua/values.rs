@@ -272,6 +272,16 @@ pub(super) fn of_order(given: &[Value<'_>]) -> Option<Text> {
             "`ZADD` 的分数写在成员前面：这里成员是算出来的，分数却是参数"
         ));
     }
+    if let [command, _, count, element] = given
+        && command.text.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("LREM"))
+        && element.number == Some(0)
+        && count.number.is_none()
+    {
+        return Some(both!(
+            "`LREM` takes how many are to be removed before the element: `redis.call('LREM', KEYS[1], 0, …)`",
+            "`LREM` 先写要删几个，再写元素：`redis.call('LREM', KEYS[1], 0, …)`"
+        ));
+    }
     let [command, key, values @ ..] = given else { return None };
     let name = command.text.as_ref().filter(|name| has_word(keys::OF_ONE_KEY, &name.to_ascii_uppercase()))?;
     let swapped = key.given == Some("ARGV") && values.iter().any(|value| value.given == Some("KEYS"));

@@ -12,6 +12,7 @@ use super::{
         expr::{Template, mentions::split_comparison},
     },
     Scenario,
+    lints::returned,
     program::{Instruction, PlannedOperation, PlannedVerb, Program},
     releases::deletes,
 };
@@ -160,11 +161,15 @@ fn check_granted(program: &Program, lock: &str, n: usize, path: &Path) -> Result
         Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => (at + 1..=n).contains(to),
         _ => false,
     });
-    if is_led_to || asked.until.is_some() || asked.queued || !asks(asked) {
+    let answers = match &asked.verb {
+        PlannedVerb::Script { .. } => returned(&asked.verb).is_some_and(|numbers| numbers == [0, 1].into()),
+        _ => asks(asked),
+    };
+    if is_led_to || asked.until.is_some() || asked.queued || !answers {
         return Ok(());
     }
     let label = &asked.label;
-    let granted = if is_command(asked, "SETNX") { "1" } else { "'OK'" };
+    let granted = if asks(asked) && !is_command(asked, "SETNX") { "'OK'" } else { "1" };
     Err(path.mistake(finding!(
         "`{label}` may be refused, and the program believes all the same that it holds `{lock}`",
         "`{label}` 可能被拒绝，程序却照样认为自己持有 `{lock}`",

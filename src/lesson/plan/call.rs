@@ -4,7 +4,7 @@ use minijinja::Value;
 use serde_json::json;
 
 use super::super::{
-    error::{ALIKE, Mistake, Path, nearest, suggestion},
+    error::{ALIKE, Mistake, Path, finding, nearest, suggestion},
     expr::{Template, split_words},
     parse_millis,
 };
@@ -201,7 +201,12 @@ impl PlannedCall {
         let is_path = |(_, form): &(&String, &&str)| **form == "PATH";
         let paths = operands.iter().zip(&form.operands).filter(is_path).map(|(path, _)| path);
         if let Some(path) = paths.clone().find(|path| !path.starts_with('/') && !path.starts_with("${")) {
-            return wrong(both!("the path `{path}` must begin with `/`", "路径 `{path}` 必须以 `/` 开头"));
+            return Err(place.mistake(finding!(
+                "the path `{path}` must begin with `/`",
+                "路径 `{path}` 必须以 `/` 开头",
+                "write `/{path}`",
+                "请写 `/{path}`"
+            )));
         }
         // The server appends a number to the path of a sequential node, whose name may consist of that alone.
         let sequential = flags.iter().any(|flag| flag == "-s");

@@ -122,7 +122,7 @@ impl<'a> Vocabulary<'a> {
         let is_function = |name: &&String| FUNCTIONS.contains(&name.as_str());
         let own = self.known.iter().filter(move |name| !is_function(name));
         let known = own.chain(self.known.iter().filter(is_function));
-        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), known).map_err(|mistake| {
+        Mistake::unless_known(path, both!("name", "变量"), &expr.names(), known).map_err(|mistake| {
             let names = expr.names();
             let mut groups = self.roster.clients.iter().filter(|client| names.contains(&client.group));
             match groups.find(|client| !self.known.contains(&client.group)) {
@@ -254,7 +254,18 @@ impl Vocabulary<'_> {
                     continue;
                 };
                 match *kind {
-                    "server" => drop(self.roster.server(argument, path)?),
+                    "server" => {
+                        let first = call.arguments[0].as_deref().unwrap_or_default();
+                        self.roster.server(argument, path).map_err(|mistake| {
+                            if self.roster.lab.server_named(first).is_none() {
+                                return mistake;
+                            }
+                            mistake.help(both!(
+                                "the key comes before the server: `{name}('{argument}', '{first}')`",
+                                "先写键，再写服务器：`{name}('{argument}', '{first}')`"
+                            ))
+                        })?;
+                    }
                     "who" => drop(self.roster.who(argument, path)?),
                     "lock" => drop(lock_name(argument, path, self)?),
                     "move" => self.roster.check_move(argument, path)?,

@@ -289,6 +289,9 @@ fn unknown<'a>(path: &Path, command: &str, known: impl Iterator<Item = &'a str>)
     }))
 }
 
+/// Parameters of a server that are numbers of seconds.
+const OF_SECONDS: &[&str] = &["min-replicas-max-lag", "repl-timeout", "timeout"];
+
 /// The indices of the words of a command that are numbers of seconds.
 pub(crate) fn seconds(words: &[Template]) -> Vec<usize> {
     let is = |n: usize, known: &[&str]| {
@@ -301,6 +304,9 @@ pub(crate) fn seconds(words: &[Template]) -> Vec<usize> {
         () if is(0, &["SETEX", "EXPIRE"]) => vec![2],
         () if is(0, &["SET"]) => option(4),
         () if is(0, &["GETEX"]) => option(3),
+        () if is(0, &["CONFIG"]) && is(1, &["SET"]) => {
+            (3..words.len()).step_by(2).filter(|n| is(n - 1, OF_SECONDS)).collect()
+        }
         () if is(0, &["BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX"]) => {
             vec![words.len() - 1]
         }

@@ -158,35 +158,61 @@ fn asked(source: &str) -> impl Iterator<Item = &str> {
         index.bytes().all(|byte| byte.is_ascii_digit()).then_some(rest)
     });
     let name = |rest: &'_ str| rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-    of_hash.chain(of_stream).map(move |rest| &rest[..name(rest)]).filter(|field| !field.is_empty())
+    let quoted = ["['", "[\""].into_iter().flat_map(|quote| {
+        let asked = source.split(").hash").skip(1).filter_map(move |rest| rest.strip_prefix(quote));
+        asked.filter_map(move |rest| Some(rest.split_once(&quote[1..])?.0))
+    });
+    let named = of_hash.chain(of_stream).map(move |rest| &rest[..name(rest)]);
+    named.chain(quoted).filter(|field| !field.is_empty())
 }
 
 /// The fields that commands write; `None` if one is known only at run time.
 fn written(scenario: &Scenario) -> Option<BTreeSet<String>> {
     let mut fields = BTreeSet::new();
-    for (verb, _) in types::sent(scenario) {
-        match verb {
-            PlannedVerb::Redis(words) => {
-                let words: Vec<Option<String>> = words.iter().map(|word| Some(word.pattern())).collect();
-                of_words(&words, &mut fields)?;
-            }
-            PlannedVerb::Script { source, .. } => {
-                for call in lua::read(source).ok()?.calls {
-                    let writes = call.words.first()?.as_ref().is_none_or(|name| {
-                        let name = name.to_ascii_uppercase();
-                        has_word(ONE, &name) || has_word(PAIRS, &name) || has_word(ANYTHING, &name)
-                    });
-                    if writes && call.is_open {
-                        return None;
-                    }
-                    of_words(&call.words, &mut fields)?;
-                }
-            }
-            PlannedVerb::Given(_) => return None,
-            _ => {}
+    for line in &scenario.setup {
+        add(&line.verb, &Template::pattern, &mut fields)?;
+    }
+    for plan in &scenario.actors {
+        for (operation, frames) in plan.program.operations_in_frames() {
+            add(&operation.verb, &|word| plan.filled_in(word, &frames), &mut fields)?;
         }
     }
     Some(fields)
+}
+
+/// Adds the fields that a command writes; `None` if one is known only at run time.
+fn add(
+    verb: &PlannedVerb,
+    filled: &dyn Fn(&Template) -> String,
+    fields: &mut BTreeSet<String>,
+) -> Option<()> {
+    match verb {
+        PlannedVerb::Redis(words) => {
+            let words: Vec<Option<String>> = words.iter().map(|word| Some(filled(word))).collect();
+            of_words(&words, fields)?;
+        }
+        PlannedVerb::Script { source, args, .. } => {
+            for call in lua::read(source).ok()?.calls {
+                let writes = call.words.first()?.as_ref().is_none_or(|name| {
+                    let name = name.to_ascii_uppercase();
+                    has_word(ONE, &name) || has_word(PAIRS, &name) || has_word(ANYTHING, &name)
+                });
+                if writes && call.is_open {
+                    return None;
+                }
+                let passed = |argument: Option<(String, usize)>| {
+                    let (before, n) = argument?;
+                    Some(before + &filled(args.get(n - 1)?))
+                };
+                let words = call.words.into_iter().zip(call.arguments);
+                let words: Vec<_> = words.map(|(word, argument)| word.or_else(|| passed(argument))).collect();
+                of_words(&words, fields)?;
+            }
+        }
+        PlannedVerb::Given(_) => return None,
+        _ => {}
+    }
+    Some(())
 }
 
 fn of_words(words: &[Option<String>], fields: &mut BTreeSet<String>) -> Option<()> {
@@ -233,6 +259,7 @@ mod tests {
         let found = |source| asked(source).collect::<Vec<_>>();
         assert_eq!(found("value('shop').hash.stock|int == 5"), ["stock"]);
         assert_eq!(found("value('jobs').stream[0][1].n == '1'"), ["n"]);
+        assert_eq!(found("value('lock').hash['A:1'] == '1' and value('x').hash[\"b\"] == '2'"), ["A:1", "b"]);
         assert!(found("value('jobs').stream|length == 2 and value('x').list[0] == 'a'").is_empty());
     }
 }

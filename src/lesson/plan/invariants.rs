@@ -82,7 +82,7 @@ impl Scenario {
             names.iter().filter(|name| !known.contains(name.as_str()) && self.scope.get(name).is_none());
         match unknown.next() {
             None => Ok(expr),
-            Some(name) => Err(Mistake::unknown(&path, both!("name", "名字"), name, known)),
+            Some(name) => Err(Mistake::unknown(&path, both!("name", "变量"), name, known)),
         }
     }
 }

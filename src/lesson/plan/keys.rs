@@ -1,6 +1,6 @@
 //! Checks the keys that claims ask about. A key that no command names and that is similar to another is misspelt.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
@@ -114,6 +114,45 @@ pub(crate) fn check(
             |like| did_you_mean(&like.replace(ANY, "…")),
         );
         return Err(Mistake::new(at, message).help(help));
+    }
+    Ok(())
+}
+
+/// Reports a key that is another one's name with or without the braces of a hash tag: to Redis they are two keys.
+pub(crate) fn check_tags(scenario: &Scenario) -> Result<(), Mistake> {
+    let mut named: BTreeMap<String, (usize, Option<Path>)> = BTreeMap::new();
+    for plan in scenario.programmed() {
+        for (operation, frames) in plan.program.operations_in_frames() {
+            let (keys, field): (&[Template], _) = match &operation.verb {
+                PlannedVerb::Script { keys, .. } => (keys, "keys"),
+                PlannedVerb::Redis(words)
+                    if has_word(OF_ONE_KEY, &words[0].pattern().to_ascii_uppercase()) =>
+                {
+                    (&words[1..words.len().min(2)], "redis")
+                }
+                _ => continue,
+            };
+            for key in keys {
+                let own = operation.path.as_ref().filter(|_| !operation.allows("CROSSSLOT"));
+                let (times, at) = named.entry(plan.filled_in(key, &frames)).or_default();
+                *times += 1;
+                *at = at.take().or_else(|| own.map(|path| path.key(field)));
+            }
+        }
+    }
+    let bare = |key: &str| key.replace(['{', '}'], "");
+    for (tagged, (times, at)) in named.iter().filter(|(key, _)| key.contains('{') && !key.contains(ANY)) {
+        let Some((others, other_at)) = named.get(&bare(tagged)) else { continue };
+        let plain = bare(tagged);
+        // The rarer of both is the slip.
+        let (wrong, right, at) =
+            if others <= times { (&plain, tagged, other_at) } else { (tagged, &plain, at) };
+        let Some(at) = at else { continue };
+        let message = both!(
+            "`{wrong}` and `{right}` are two keys: braces are a part of the name",
+            "`{wrong}` 和 `{right}` 是两个不同的键：大括号也是键名的一部分"
+        );
+        return Err(Mistake::new(at, message).help(both!("write `{right}`", "请写 `{right}`")));
     }
     Ok(())
 }

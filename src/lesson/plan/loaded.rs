@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    beliefs, blocked, cards, channels, constants, explored, fields, groups, idle, leases,
+    beliefs, blocked, cards, channels, constants, explored, fields, groups, idle, keys, leases,
     lesson::check_lesson,
     lints, locks, order,
     params::params,
@@ -78,6 +78,7 @@ impl Loaded {
         found.each(scenarios, rows::check_changed);
         found.each(scenarios, types::check);
         found.keep(types::check_prefixes(scenarios));
+        found.each(scenarios, keys::check_tags);
         found.keep(fields::check_read(scenarios));
         found.keep(fields::check_written(scenarios));
         found.each(scenarios, groups::check);

@@ -120,6 +120,12 @@ impl Scenario {
         self.instructions().filter_map(Instruction::operation).map(|operation| &**operation)
     }
 
+    /// One actor of each program: the members of a crowd have one in common.
+    pub(crate) fn programmed(&self) -> impl Iterator<Item = &ActorPlan> {
+        let mut seen = BTreeSet::new();
+        self.actors.iter().filter(move |plan| seen.insert(Arc::as_ptr(&plan.program)))
+    }
+
     /// The operation of a move, if its label is unique in the program.
     pub(crate) fn operation_of(&self, one: &PlannedMove) -> Option<&PlannedOperation> {
         self.actor(one.actor).program.only_named(&one.label)

@@ -8,10 +8,10 @@ use super::{
         model::Params,
         step::Setup,
     },
-    PlannedCall, PlannedVerb,
-    compile::slots_lint,
+    PlannedCall, PlannedVerb, commands,
+    compile::{slots_lint, wants_seconds},
     constants::{Constants, values},
-    templates::{foreign, template},
+    templates::{foreign, only_expression, template},
 };
 use crate::{log::Product, text::both};
 
@@ -49,7 +49,10 @@ pub(crate) fn plan(
         return Err(Mistake::new(&path.key("zk"), message)
             .help(both!("leave `-e` out, or let a client create it", "请去掉 `-e`，或者由客户端来创建")));
     }
-    Mistake::if_found(&path.key("redis"), slots_lint(&verb).filter(|_| lab.is_cluster()))?;
+    Mistake::if_found(
+        &path.key("redis"),
+        slots_lint(&verb, &Template::pattern).filter(|_| lab.is_cluster()),
+    )?;
     Ok(PlannedSetup { verb, on })
 }
 
@@ -107,6 +110,12 @@ fn verb(
     }
     let mut words: Vec<Template> = words.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
     let mut constants = Constants::new(values(params));
+    for at in commands::seconds(&words) {
+        let source = words[at].to_string();
+        let name = only_expression(&source).unwrap_or_default();
+        let found = wants_seconds((&source, name), params.get(name), constants.settled(&words[at]));
+        Mistake::if_found(&path.key("redis"), found.map(|(_, finding)| finding))?;
+    }
     constants.command(&mut words, &path.key("redis"))?;
     constants.check_form(&words, &path.key("redis"))?;
     Ok(PlannedVerb::Redis(words))

@@ -210,7 +210,7 @@ impl Roster<'_> {
             }
             let known = self.params.keys().chain(self.counters);
             foreign(source, &path, &known, false)?;
-            template(source, &path, both!("name", "名字"), known)
+            template(source, &path, both!("name", "变量"), known)
         };
         Ok(TextPlan { en: in_one(&text.en, "en")?, zh: in_one(&text.zh, "zh")? })
     }

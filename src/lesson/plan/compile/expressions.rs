@@ -29,7 +29,7 @@ use crate::{
 impl Draft<'_> {
     pub(super) fn expr(&mut self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
-        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())
+        Mistake::unless_known(path, both!("name", "变量"), &expr.names(), self.known.iter())
             .map_err(|mistake| self.named_later(&expr.names(), mistake))?;
         self.lint_fields(source, path);
         if source.contains(['.', '[', '|']) {
@@ -86,7 +86,7 @@ impl Draft<'_> {
         let dotted = dotted(source);
         let source = dotted.as_str();
         let is_counted = comparisons(source).any(|(_, _, right)| right.parse::<i64>().is_ok());
-        let is_asked = ["].", ".what", "|length"].iter().any(|part| source.contains(part));
+        let is_asked = ["].", ".what", "|length", "startingwith"].iter().any(|part| source.contains(part));
         if (is_asked || is_counted) && !self.in_recipe {
             self.program.asked.push((source.to_owned(), path.clone()));
         }
@@ -241,7 +241,7 @@ impl Draft<'_> {
         let is_whole = source.starts_with('{') && source.ends_with('}') && !self.compiler.lab.is_cluster();
         foreign(source, path, &self.known.iter(), is_whole)?;
         let template =
-            template(source, path, both!("name", "名字"), self.known.iter()).map_err(|mistake| {
+            template(source, path, both!("name", "变量"), self.known.iter()).map_err(|mistake| {
                 let names = Template::parse(source).map(|template| template.names()).unwrap_or_default();
                 self.named_later(&names, mistake)
             })?;

@@ -23,6 +23,7 @@ use std::{
 
 use indexmap::IndexMap;
 
+pub(crate) use operands::wants_seconds;
 pub(crate) use redis_commands::slots_lint;
 
 use super::{

@@ -8,12 +8,33 @@ use crate::{
     lesson::{
         Param,
         duration::parse_written,
-        error::{Finding, Mistake, Path, finding},
+        error::{Finding, Path, finding},
         expr::Template,
     },
     log::{ANY, Product},
     text::both,
 };
+
+/// The finding about the duration parameter `name`, which counts in milliseconds, where a command wants seconds; with its
+/// value.
+pub(crate) fn wants_seconds(
+    (source, name): (&str, &str),
+    given: Option<&Param>,
+    known: Option<String>,
+) -> Option<(i64, Finding)> {
+    let Param::Word(written) = given? else { return None };
+    let millis = known?.parse::<i64>().ok().filter(|millis| *millis >= 1000)?;
+    let is_duration = parse_written(written).is_ok() && written.parse::<i64>().is_err();
+    is_duration.then(|| {
+        let finding = finding!(
+            "seconds are wanted here, and `{source}` is {millis}: a duration counts in milliseconds",
+            "这里要的是秒，而 `{source}` 是 {millis}：时长参数以毫秒计",
+            "write `${{{name} // 1000}}`",
+            "请写 `${{{name} // 1000}}`"
+        );
+        (millis, finding)
+    })
+}
 
 impl Draft<'_> {
     /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
@@ -21,28 +42,18 @@ impl Draft<'_> {
         let source = seconds.to_string();
         let name = only_expression(&source).unwrap_or_default();
         let given = self.extra.get(name).or_else(|| self.compiler.params.get(name));
-        let Some(Param::Word(written)) = given else { return };
-        let known = self.constants.settled(seconds);
         // A client's `with` may give another value.
-        let Some(millis @ 1000..) = known.and_then(|known| known.parse::<i64>().ok()) else { return };
-        if parse_written(written).is_err() || written.parse::<i64>().is_ok() {
-            return;
-        }
-        let message = both!(
-            "seconds are wanted here, and `{source}` is {millis}: a duration counts in milliseconds",
-            "这里要的是秒，而 `{source}` 是 {millis}：时长参数以毫秒计"
-        );
-        let seconds = millis / 1000;
+        let known = self.constants.settled(seconds);
+        let Some((millis, mut finding)) = wants_seconds((&source, name), given, known) else { return };
         let is_number = matches!(self.compiler.params.get(name), Some(Param::Number(_)));
-        let mistake = Mistake::new(path, message).help(if self.extra.contains_key(name) && is_number {
-            both!(
+        if self.extra.contains_key(name) && is_number {
+            let seconds = millis / 1000;
+            finding.help = both!(
                 "in the client's `with` write `{name}: {seconds}`",
                 "客户端的 `with` 里请写 `{name}: {seconds}`"
-            )
-        } else {
-            both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`")
-        });
-        self.report(mistake);
+            );
+        }
+        self.report(path.mistake(finding));
     }
 
     /// Reports an object where a path, a key or a revision belongs. Returns whether there is one.

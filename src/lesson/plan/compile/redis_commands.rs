@@ -65,7 +65,8 @@ impl Draft<'_> {
         if self.compiler.lab.is_cluster()
             && !self.in_recipe
             && !allow.iter().any(|code| code == "CROSSSLOT")
-            && let Some(finding) = slots_lint(verb)
+            && let Some(finding) =
+                slots_lint(verb, &|word| self.constants.settled(word).unwrap_or_else(|| word.pattern()))
         {
             self.report(path.mistake(finding));
         }
@@ -167,10 +168,10 @@ impl Draft<'_> {
     }
 }
 
-/// The finding about a command whose keys are in different slots of a cluster.
-pub(crate) fn slots_lint(verb: &PlannedVerb) -> Option<Finding> {
+/// The finding about a command whose keys, `filled` in as far as they are known, are in different slots of a cluster.
+pub(crate) fn slots_lint(verb: &PlannedVerb, filled: &dyn Fn(&Template) -> String) -> Option<Finding> {
     let keys: Vec<String> = match verb {
-        PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
+        PlannedVerb::Script { keys, .. } => keys.iter().map(filled).collect(),
         PlannedVerb::Redis(words) => {
             let name = words[0].pattern().to_ascii_uppercase();
             let every = match name.as_str() {
@@ -185,7 +186,7 @@ pub(crate) fn slots_lint(verb: &PlannedVerb) -> Option<Finding> {
                 }
                 _ => return None,
             };
-            words[1..].iter().step_by(every).map(Template::pattern).collect()
+            words[1..].iter().step_by(every).map(filled).collect()
         }
         _ => return None,
     };

@@ -191,7 +191,7 @@ impl Draft<'_> {
         if let Some((n, name)) = reads.find(|(_, name)| !self.known.contains(*name)) {
             let at = Path::root().key("kata").key("programs").key(program).key("reads").index(n);
             let known = self.known.iter().map(String::as_str);
-            return Err(Mistake::unknown(&at, both!("name", "名字"), name, known));
+            return Err(Mistake::unknown(&at, both!("name", "变量"), name, known));
         }
         let name = std::mem::replace(&mut self.name, program.to_owned());
         let labelled = std::mem::take(&mut self.labelled);

@@ -58,7 +58,8 @@ impl Draft<'_> {
         if !source.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return None;
         }
-        let mut values = self.values_of(source);
+        // What a variable is before the program has anything to put into it.
+        let mut values = self.values_of(source).filter(|value| !["''", "none"].contains(&value.trim()));
         let is_znode = |answer: &Answer| matches!(answer, Answer::Name | Answer::Path | Answer::Numbered);
         let Some(first) = values.next() else {
             let is_create = |verb: &PlannedVerb| matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Zookeeper);

@@ -17,7 +17,12 @@ enum Assertion<'s> {
     False,
     Number(&'s str, i64),
     Text(&'s str, &'s str),
+    /// Equal to a name that is never none.
+    Named,
 }
+
+/// Names that always have a value.
+const NEVER_NONE: [&str; 3] = ["token", "self", "client"];
 
 /// The operands of `and` in an expression. Returns none if it contains `or` or `if`, because then not all must hold.
 pub(crate) fn required(source: &str) -> Vec<&str> {
@@ -39,6 +44,7 @@ fn assertion(part: &str) -> Option<(&str, Assertion<'_>)> {
         return Some((name.trim(), Assertion::False)).filter(|(name, _)| is_plain(name));
     }
     match split_comparison(part) {
+        Some((left, "==", right)) if NEVER_NONE.contains(&right) => Some((left, Assertion::Named)),
         Some((left, operator, right)) => match literal(right)? {
             Literal::Number(number) => Some((left, Assertion::Number(operator, number))),
             Literal::Text(text) => Some((left, Assertion::Text(operator, text))),
@@ -60,7 +66,8 @@ fn excludes(one: &Assertion<'_>, other: &Assertion<'_>) -> bool {
             Assertion::Nothing,
             Assertion::Something
             | Assertion::Number("==" | ">" | ">=" | "<" | "<=", _)
-            | Assertion::Text("==", _),
+            | Assertion::Text("==", _)
+            | Assertion::Named,
         )
         | (Assertion::True, Assertion::False)
         | (Assertion::Number("==", _), Assertion::Text("==", _)) => true,
@@ -114,6 +121,8 @@ mod tests {
             ("A.look == 'A' and B.look == 'B'", false),
             ("A.look is none or A.look == 0", false),
             ("A.look is none and A.look != 0", false),
+            ("reply is none and reply == token", true),
+            ("reply is none and reply == other", false),
             ("value('x')|int == 1 and value('x') == '1'", false),
         ] {
             assert_eq!(contradictory(&required(source)).is_some(), excluded, "{source}");

@@ -60,7 +60,7 @@ use crate::{
 /// Checks what claims, invariants and the story of a variant compare.
 pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistakes> {
     let mut found = Mistakes::default();
-    for plan in &scenario.actors {
+    for plan in scenario.programmed() {
         for mistake in &plan.program.findings {
             found.extend(mistake.clone());
         }
@@ -73,6 +73,7 @@ pub(crate) fn check(scenario: &Scenario, all: &[Scenario]) -> Result<(), Mistake
                 .or_else(|| replies::count_lint(source, statement, scenario))
                 .or_else(|| of_message(source, scenario, is_take))
                 .or_else(|| reach::of_replicas(source, &plan.program, scenario))
+                .or_else(|| there::of_beginning(source, scenario))
         };
         found.each(&plan.program.asked, |(source, path)| Mistake::if_found(path, lint(source)));
     }
@@ -474,6 +475,7 @@ fn check_comparison(
             })
         })
         .or_else(|| count_lint(source, |name| is_count(scenario, name)))
+        .or_else(|| there::of_beginning(source, scenario))
         .or_else(|| there::of_shard(source, scenario))
         .or_else(|| there::of_expiry(source, scenario))
         .or_else(|| there::of_token(source, scenario))
@@ -482,10 +484,13 @@ fn check_comparison(
         .or_else(|| {
             // An item of all replies, if there is one, is a reply.
             let numbers = |name: &str| {
-                let item =
-                    name.strip_prefix("replies(").and_then(|rest| rest.strip_suffix(']')?.split_once(")["));
-                let item = item.filter(|(_, n)| n.bytes().all(|byte| byte.is_ascii_digit()));
-                let name = item.map_or(name, |(moves, _)| moves.trim_matches(['\'', '"']));
+                let rest = name.strip_prefix("replies(");
+                let filtered = rest
+                    .and_then(|rest| rest.strip_suffix(")|first").or_else(|| rest.strip_suffix(")|last")));
+                let indexed = rest.and_then(|rest| rest.strip_suffix(']')?.split_once(")["));
+                let indexed = indexed.filter(|(_, n)| n.bytes().all(|byte| byte.is_ascii_digit()));
+                let item = filtered.or(indexed.map(|(moves, _)| moves));
+                let name = item.map_or(name, |moves| moves.trim_matches(['\'', '"']));
                 scenario.reply(name).and_then(|(program, label)| numbers_of(program, label))
             };
             let subjects =

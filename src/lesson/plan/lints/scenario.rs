@@ -145,7 +145,7 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Finding> {
         let known = known.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
         Finding {
             message: both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
-            help: both!("it is one of {known}", "它是其中之一：{known}"),
+            help: both!("it is one of {known}", "取值只有 {known}"),
         }
     })
 }

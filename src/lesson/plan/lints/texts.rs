@@ -1,13 +1,15 @@
-//! Texts in two languages: a duration in the words of the other language, or one that is filled in only in one of them,
-//! and durations without a unit.
+//! Texts in two languages: one that is not translated, a duration in the words of the other language, or one that is
+//! filled in only in one of them; durations without a unit, and those that are texts.
 
 use super::super::{
     super::{
         Lesson, Param,
         error::{Finding, Mistake, Path, finding},
         expr::Template,
+        has_word,
     },
     Act, PlannedVerb, Scenario, TextPlan,
+    program::{Frame, PlannedOperation},
 };
 use crate::text::Text;
 
@@ -31,6 +33,20 @@ fn writes_duration(text: &Template) -> bool {
         });
         unit.is_some() || ["秒", "毫秒", "分钟", "小时"].iter().any(|unit| rest.starts_with(unit))
     })
+}
+
+/// Words that stand in English sentences, and in no names.
+const OF_SENTENCES: &str =
+    "a an and are by for has have in is it its no nobody not of on or the to was who with";
+
+/// Whether a text is a sentence in English, and no name, command or value that both languages write alike.
+fn is_english(text: &str) -> bool {
+    let is_word = |word: &&str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let words = || text.trim_end_matches('.').split([' ', ',']);
+    text.is_ascii()
+        && !text.contains(['(', '=', '$', '{', '/', '_'])
+        && words().any(|word| has_word(OF_SENTENCES, word))
+        && words().filter(is_word).count() >= 2
 }
 
 /// The finding about a text, with its language.
@@ -120,23 +136,40 @@ fn texts(scenario: &Scenario) -> Vec<(Path, TextPlan)> {
     texts
 }
 
-/// The place of a parameter that is a number without a unit, `most` at most.
-fn without_unit(lesson: &Lesson, scenario: &Scenario, (name, most): (&str, i64)) -> Option<(Path, i64)> {
-    let few = |param: Option<&Param>| match param {
+/// The number, if a parameter is one without a unit, `most` at most.
+fn few(param: Option<&Param>, most: i64) -> Option<i64> {
+    match param {
         Some(Param::Number(few)) if (1..=most).contains(few) => Some(*few),
         _ => None,
-    };
+    }
+}
+
+/// The place of such a parameter of a variant or lesson.
+fn without_unit(lesson: &Lesson, scenario: &Scenario, (name, most): (&str, i64)) -> Option<(Path, i64)> {
+    let few = |param| few(param, most);
     let own = few(scenario.variant().params.get(name)).map(|few| (scenario.path(), few));
     let (at, few) = own.or_else(|| Some((Path::root(), few(lesson.params.get(name))?)))?;
     Some((at.key("params").key(name), few))
 }
 
-/// The parameters that programs use as durations, as they are.
-fn used_as_durations(scenario: &Scenario) -> Vec<String> {
-    let name = |template: &Template| {
-        let source = template.only_expression()?.source().trim();
-        source.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_').then(|| source.to_owned())
-    };
+/// The place of such a parameter in the `with` of a client.
+fn of_client(scenario: &Scenario, (name, most): (&str, i64)) -> Option<(Path, i64)> {
+    let (variant, shared) = (scenario.variant().clients.as_ref(), &scenario.loaded.lesson.clients);
+    let at = if variant.is_some() { scenario.path() } else { Path::root() }.key("clients");
+    variant.unwrap_or(shared).iter().find_map(|(group, client)| {
+        Some((at.key(group).key("with").key(name), few(client.with.get(name), most)?))
+    })
+}
+
+/// The name that a template consists of: `patience` of `${patience}`.
+fn only_name(template: &Template) -> Option<String> {
+    let source = template.only_expression()?.source().trim();
+    source.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_').then(|| source.to_owned())
+}
+
+/// The durations that programs wait for or leave between two tries, each with its operation and the programs and recipes
+/// that this stands in.
+fn waits(scenario: &Scenario) -> Vec<(&Template, &PlannedOperation, Vec<Frame<'_>>)> {
     let mut found = Vec::new();
     for plan in &scenario.actors {
         for (operation, frames) in plan.program.operations_in_frames() {
@@ -145,19 +178,20 @@ fn used_as_durations(scenario: &Scenario) -> Vec<String> {
                 PlannedVerb::Take(take) => take.within.as_ref(),
                 _ => None,
             };
-            for used in operation.every.iter().chain(own).filter_map(name) {
-                // A recipe's parameter is what its `use` gives.
-                let given = frames.iter().rev().try_fold(used, |used, (with, _)| {
-                    match with.iter().find(|(known, _)| *known == used) {
-                        Some((_, value)) => name(value),
-                        None => Some(used),
-                    }
-                });
-                found.extend(given);
-            }
+            found.extend(operation.every.iter().chain(own).map(|used| (used, operation, frames.clone())));
         }
     }
     found
+}
+
+/// The parameter that is used as a duration, as it is: a recipe's is what its `use` gives.
+fn used_as_duration(used: &Template, frames: &[Frame<'_>]) -> Option<String> {
+    frames.iter().rev().try_fold(only_name(used)?, |used, (with, _)| {
+        match with.iter().find(|(known, _)| *known == used) {
+            Some((_, value)) => only_name(value),
+            None => Some(used),
+        }
+    })
 }
 
 /// Reports such a text, and a parameter without a unit that a text shows as a duration or a program uses as one.
@@ -166,6 +200,19 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     for (path, TextPlan { en, zh }) in texts(scenario) {
         if let Some((lang, finding)) = of_text(&en, &zh) {
             return Err(path.key(lang).mistake(finding));
+        }
+        let english = en.to_string();
+        // One text alone stands for both languages.
+        if english == zh.to_string()
+            && is_english(&english)
+            && scenario.loaded.source.check_languages(false).is_ok()
+        {
+            return Err(path.key("zh").mistake(finding!(
+                "this is the English text once more",
+                "这里还是英文",
+                "write it in Chinese",
+                "请写中文"
+            )));
         }
         let mut shown = durations(&en).into_iter().chain(durations(&zh));
         let found = shown.find_map(|name| Some((without_unit(lesson, scenario, (&name, 999))?, name)));
@@ -179,10 +226,14 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     // Up to 9 ms: nobody waits for so short a time, and many milliseconds may be meant.
-    let mut used = used_as_durations(scenario).into_iter();
-    if let Some(((path, few), name)) =
-        used.find_map(|name| Some((without_unit(lesson, scenario, (&name, 9))?, name)))
-    {
+    let waits = waits(scenario);
+    let mut used = waits.iter().filter_map(|(used, _, frames)| used_as_duration(used, frames));
+    let found = used.find_map(|name| {
+        let asked = (name.as_str(), 9);
+        let found = without_unit(lesson, scenario, asked).or_else(|| of_client(scenario, asked))?;
+        Some((found, name))
+    });
+    if let Some(((path, few), name)) = found {
         return Err(path.mistake(finding!(
             "`{name}` is {few} ms, as it has no unit, and a program waits for that long",
             "`{name}` 没有单位，就是 {few} 毫秒，而程序拿它当等待的时长",
@@ -190,7 +241,20 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             "请写 `{name}: {few}s` 或 `{name}: {few}ms`"
         )));
     }
-    Ok(())
+    let as_text = waits.iter().find_map(|(used, operation, frames)| {
+        let source = used.only_expression()?.source();
+        let (name, filter) = source.rsplit_once('|')?;
+        let filter = Some(filter.trim()).filter(|filter| ["duration", "duration_zh"].contains(filter))?;
+        let own = || frames.iter().rev().find_map(|(_, path)| path.cloned());
+        Some((operation.path.clone().or_else(own)?, name.trim(), filter))
+    });
+    let Some((path, name, filter)) = as_text else { return Ok(()) };
+    Err(path.mistake(finding!(
+        "`{filter}` makes a text of the duration, and a program waits for it",
+        "`{filter}` 把时长变成了文字，而程序要拿它来等待",
+        "write `${{{name}}}`",
+        "请写 `${{{name}}}`"
+    )))
 }
 
 #[cfg(test)]

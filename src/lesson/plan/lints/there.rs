@@ -1,4 +1,4 @@
-//! Keys that a server never has, or that never expire.
+//! Keys that a server never has, or that never expire, and beginnings of names that nothing has.
 
 use super::{
     super::{PlannedVerb, Scenario, types::resolve_key},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{Finding, finding},
+        error::{ALIKE, Finding, finding, nearest, suggestion},
         expr::{
             Mentions, Template,
             mentions::{comparisons, joined, split_comparison},
@@ -14,6 +14,7 @@ use crate::{
         has_word,
     },
     log::{ANY, Product, product::redis::slot, stands_for},
+    text::both,
 };
 
 /// The finding about a key on a node of a cluster whose shard never has the key's slot.
@@ -43,6 +44,48 @@ pub(super) fn of_shard(source: &str, scenario: &Scenario) -> Option<Finding> {
             )
         })
     })
+}
+
+/// The finding about the beginning of a name, such as a znode's, with which nothing in the lesson begins.
+pub(super) fn of_beginning(source: &str, scenario: &Scenario) -> Option<Finding> {
+    let asked = source.split("startingwith").skip(1).filter_map(|rest| {
+        let rest = rest.trim_start_matches(['\'', '"', '(', ',', ' ']);
+        rest.split_once(['\'', '"']).map(|(text, _)| text).filter(|text| !text.is_empty())
+    });
+    let mut asked = asked.peekable();
+    if asked.peek().is_none() || scenario.is_open() {
+        return None;
+    }
+    let setup = scenario.setup.iter().map(|line| (&line.verb, None));
+    let operations = scenario.programmed().flat_map(|plan| {
+        plan.program
+            .operations_in_frames()
+            .into_iter()
+            .map(move |(one, frames)| (&one.verb, Some((plan, frames))))
+    });
+    let mut words: Vec<String> = scenario.actors.iter().map(|plan| plan.actor.name.clone()).collect();
+    for (verb, place) in setup.chain(operations) {
+        // What an external program or a script writes is not known.
+        if matches!(verb, PlannedVerb::Given(_) | PlannedVerb::Script { .. }) {
+            return None;
+        }
+        words.extend(verb.templates().into_iter().map(|word| match &place {
+            Some((plan, frames)) => plan.filled_in(word, frames),
+            None => word.pattern(),
+        }));
+    }
+    let text = asked.find(|text| !words.iter().any(|word| word.contains(text)))?;
+    let begins = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        Some(name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned()).filter(|name| !name.is_empty())
+    };
+    let known: Vec<String> = words.iter().filter_map(|word| begins(word)).collect();
+    let help = suggestion(nearest(text, known.iter().map(String::as_str), ALIKE), || {
+        both!("write how the names begin that the commands give", "请写命令里的名字实际的开头")
+    });
+    let message =
+        both!("no command names anything that begins with '{text}'", "没有任何命令里的名字以 '{text}' 开头");
+    Some(Finding { message, help })
 }
 
 /// The finding about the name of a number where a key belongs.
