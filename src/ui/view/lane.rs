@@ -273,9 +273,14 @@ fn labels(
     let waits = bar.kind == BarKind::Belief(Belief::Waiting) && !in_vain;
     let whom = waits.then(|| waits_for(scene, plot, (actor, bar)));
     let whom = whom.flatten().map(|(whom, since)| {
-        let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
         let since = plot.screen(since).filter(|since| *since > from);
-        (say(&words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom])), since.unwrap_or(start))
+        let words = if whom == actor {
+            words::IN_BAR_WAITS_FOR_ITSELF.get(scene.lang).to_owned()
+        } else {
+            let whom = format!("{} {}", scene.glyph(whom), scene.name(whom));
+            words::IN_BAR_WAITS_FOR.with(scene.lang, &[&whom])
+        };
+        (say(&words), since.unwrap_or(start))
     });
     let mut labels: Vec<(String, u16)> = whom.into_iter().collect();
     labels.push((say(&what), start));
@@ -370,8 +375,8 @@ fn free_since(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Option<u16> {
     plot.screen(x.max(bar.from.0))
 }
 
-/// The one client that holds the lock that another waits for, and the column from which on it did so during the wait;
-/// `None` if there are several.
+/// The one client that holds the lock that a client waits for, which may be that client itself, and the column from which
+/// on it did so during the wait; `None` if there are several.
 fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<(ActorId, u32)> {
     let end = bar.to.map_or(plot.position, |(_, event)| event).min(plot.position);
     // What a server has decides. With several servers, or a lock that is no key, the clients' beliefs do.
@@ -398,7 +403,22 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
     if let [span] = spans[..] {
         let was_held = span.to.is_none_or(|(_, event)| event >= since) && span.others.is_empty();
         let owner = span.owner.filter(|_| was_held).and_then(|owner| scene.chart.actor(owner, span.from.1));
-        return owner.filter(|owner| *owner != actor).map(|owner| (owner, span.from.0.max(bar.from.0)));
+        // Whoever has just been granted it waits only for the news.
+        let asked_since = || {
+            let since = scene.log.events().get(span.from.1 + 1..end).unwrap_or_default();
+            let is_own =
+                |kind: &EventKind| matches!(kind, EventKind::Sent { actor: known, .. } if *known == actor);
+            since.iter().take(LOOK_BACK).any(|event| is_own(&event.kind))
+        };
+        // Nor does whoever waits for another part of a lock that consists of several.
+        let has_all = || {
+            let all = scene.chart.truths.iter().flat_map(|truth| &truth.locks).flat_map(|lock| held(lock));
+            let mut open = all.filter(|span| span.to.is_none_or(|(_, event)| event >= end));
+            open.all(|span| span.owner.and_then(|owner| scene.chart.actor(owner, span.from.1)) == Some(actor))
+        };
+        let in_vain = || !is_over && (span.from.1 < bar.from.1 || asked_since()) && has_all();
+        let owner = owner.filter(|owner| *owner != actor || in_vain());
+        return owner.map(|owner| (owner, span.from.0.max(bar.from.0)));
     }
     let mut latest: Option<(usize, Option<(ActorId, u32)>)> = None;
     for (n, lane) in (0..).zip(&scene.chart.lanes).filter(|(n, lane)| *n != actor.0 && lane.band.is_none()) {

@@ -159,6 +159,7 @@ pub const IN_BAR_STILL_FROZEN: Words = Words::new("still thinks it holds, frozen
 pub const IN_BAR_STILL_FROZEN_SHORT: Words = Words::new("is wrong, frozen", "已失锁，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const IN_BAR_WAITS_FOR: Words = Words::new("waits for {}", "等待 {}");
+pub const IN_BAR_WAITS_FOR_ITSELF: Words = Words::new("waits for its own lock", "等自己的锁");
 pub const IN_BAR_WAITS_IN_VAIN: Words = Words::new("waits, nobody holds it", "等待，但无人持有");
 const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
