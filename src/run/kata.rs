@@ -238,7 +238,14 @@ async fn failure(
             let some = |known: &Unavoidable| only_broken && known.step.is_some();
             each.find_map(|broken| broken.unavoidable.filter(some)?.text(&order))
         };
-        let always = || all_fail.then(|| both!("Every order goes wrong.", "所有顺序都会出错。"));
+        let always = || {
+            let no_timing = both!(
+                "Every order goes wrong, so this is no matter of timing.",
+                "所有顺序都会出错，所以不是时机的问题。"
+            );
+            let said = std::iter::once(no_timing).chain(last_command(scenario, &order.log));
+            all_fail.then(|| Text::join(&said.collect::<Vec<_>>(), " ", ""))
+        };
         let why = known.or_else(|| gave_up(&order.log)).or_else(unavoidable).or_else(always);
         let which = if found.complete { Which::Shortest } else { Which::ShortestSoFar };
         return Ok(Some(Failure { kind, says, order: Some(order), which, why, cause }));

@@ -99,7 +99,7 @@ impl Unavoidable {
         let Some(share) = self.before else {
             return Some(both!(
                 "At the latest after {made} it could not be avoided any more: all orders that go on from there go wrong.",
-                "最迟在 {made} 之后就无法避免了：从那里接下去的顺序全部会出错。",
+                "最迟在{made} 之后就无法避免了：从那里接下去的顺序全部会出错。",
                 made,
             ));
         };
@@ -109,7 +109,7 @@ impl Unavoidable {
         };
         Some(both!(
             "The last chance was before {made}: of the orders that go on from there, {share} go wrong; after it, all do.",
-            "最后的机会在 {made} 之前：从那里接下去的顺序有 {share} 会出错；这一步之后，全部都会出错。",
+            "最后的机会在{made} 之前：从那里接下去的顺序有 {share} 会出错；这一步之后，全部都会出错。",
             made,
         ))
     }
@@ -121,10 +121,10 @@ fn occurrence(moves: &[String], step: usize) -> Option<Text> {
     let times = |moves: &[String]| moves.iter().filter(|one| *one == made).count();
     let (time, all) = (times(&moves[..=step]), times(moves));
     Some(match time {
-        _ if all == 1 => Text::from(made.as_str()),
-        1 => both!("the first {made}", "第一次 {made} "),
-        time if time == all => both!("the last {made}", "最后一次 {made} "),
-        time => both!("{made} number {time}", "第 {time} 次 {made} "),
+        _ if all == 1 => both!("{made}", " {made}"),
+        1 => both!("the first {made}", "第一次 {made}"),
+        time if time == all => both!("the last {made}", "最后一次 {made}"),
+        time => both!("{made} number {time}", "第 {time} 次 {made}"),
     })
 }
 
