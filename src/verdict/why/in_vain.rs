@@ -8,7 +8,9 @@ use super::{
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Belief, Choice, Command, EventKind, KeyState, KeyValue, Keyspace, Log, OpId, Reply},
+    log::{
+        ActorId, Belief, Choice, Command, Event, EventKind, KeyState, KeyValue, Keyspace, Log, OpId, Reply,
+    },
     text::Text,
     world::effect::{Access, Effect, lease},
 };
@@ -16,7 +18,8 @@ use crate::{
 /// `None` if no actor has stopped or died, or if that is not what keeps the others out.
 pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
     let case = Case::new(scenario, log);
-    stopped(&case)
+    refuse_each_other(&case)
+        .or_else(|| stopped(&case))
         .or_else(|| waits_for_itself(&case))
         .or_else(|| wait_for_each_other(&case))
         .or_else(|| left_behind(&case))
@@ -82,6 +85,39 @@ fn wait_for_each_other(case: &Case<'_>) -> Option<Text> {
             actor = other;
         }
         None
+    })
+}
+
+/// Livelock: before any fault, each of two actors writes something, sees what the other has written, and takes its own back,
+/// again and again.
+fn refuse_each_other(case: &Case<'_>) -> Option<Text> {
+    /// How often each must have done so.
+    const OFTEN: usize = 3;
+    let is_fault = |event: &Event| matches!(event.kind, EventKind::Fault(_));
+    let end = case.events.iter().position(is_fault).unwrap_or(case.events.len());
+    // What each has written and taken back.
+    let in_turn = |actor: ActorId| {
+        let is_its = |effect: &&Effect| {
+            effect.actor == actor && effect.sent < end && writes(effect) && effect.access != Access::Expiry
+        };
+        let its: Vec<&Effect> = case.effects.iter().filter(is_its).collect();
+        let same = |one: &Effect, other: &Effect| {
+            one.key == other.key && case.command(one.sent) == case.command(other.sent)
+        };
+        let alternates = |window: &[&Effect]| {
+            let [did, undid, ..] = window else { return false };
+            let is_pair = |pair: &[&Effect]| same(pair[0], did) && same(pair[1], undid);
+            did.key == undid.key && !same(did, undid) && window.chunks_exact(2).all(is_pair)
+        };
+        its.windows(2 * OFTEN).find(|window| alternates(window)).map(|window| (window[0], window[1]))
+    };
+    let actors = (0..case.scenario.actors.len()).filter_map(|n| u32::try_from(n).ok().map(ActorId));
+    let refused: Vec<(&Effect, &Effect)> = actors.filter_map(in_turn).collect();
+    let pairs =
+        refused.iter().enumerate().flat_map(|(n, one)| refused[..n].iter().map(move |other| (other, one)));
+    pairs.into_iter().find_map(|((did, undid), (other, undone))| {
+        let meet = did.sent < undone.sent && other.sent < undid.sent;
+        meet.then(|| words::refuse_each_other(case, (did, other)))
     })
 }
 

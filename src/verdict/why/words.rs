@@ -229,6 +229,17 @@ pub(crate) fn wait_for_each_other(case: &Case<'_>, circle: &[(usize, usize)]) ->
     )
 }
 
+/// Two actors each write something, see what the other has written, and take their own back.
+pub(crate) fn refuse_each_other(case: &Case<'_>, (one, other): (&Effect, &Effect)) -> Text {
+    let (who, whom) = (case.name(one.actor), case.name(other.actor));
+    let (wrote, its) = (case.command(one.sent), case.command(other.sent));
+    both!(
+        "{who}'s {wrote} and {whom}'s {its} both come first, each then sees the other's and takes its own back: they \
+         refuse each other again and again (livelock).",
+        "{who} 的 {wrote} 和 {whom} 的 {its} 都先写了进去，然后各自看到对方的，又都撤回：反复互相拒绝（活锁）。"
+    )
+}
+
 /// An actor waits for a notification of a path, but set its watch too late or not at all, or no client is left that
 /// could change the path. `deletion`: the command that deleted the node before.
 pub(crate) fn never_notified(case: &Case<'_>, asked: usize, path: &str, deletion: Option<usize>) -> Text {
