@@ -428,6 +428,14 @@ pub enum Claim {
 }
 
 impl Claim {
+    /// The expression, if it is one.
+    pub fn source(&self) -> Option<&str> {
+        match self {
+            Self::Bare(that) | Self::That { that, .. } => Some(that),
+            Self::Overlap { .. } | Self::Exclusive { .. } => None,
+        }
+    }
+
     /// The sentence that tells what the claim means, if its author wrote one.
     pub fn says(&self) -> Option<&Text> {
         match self {

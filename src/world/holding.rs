@@ -266,7 +266,8 @@ impl Holding {
         changes
     }
 
-    fn capacity(&self, lock: &str) -> Capacity {
+    /// How many may hold a lock at a time.
+    pub(crate) fn capacity(&self, lock: &str) -> Capacity {
         LockInfo::named(&self.known, lock).map(|known| known.limit).unwrap_or_default()
     }
 

@@ -227,3 +227,21 @@ fn several_mistakes_are_told_at_once() {
 fn what_only_looks_like_a_slip_is_not_refused() {
     assert_accepted(STILL_RIGHT);
 }
+
+/// Lessons whose mistake is their point: their variant shows what it leads to.
+const MEANT: [(&str, &str); 5] = [
+    ("forgot-commit", include_str!("mistakes/meant/forgot-commit.yaml")),
+    ("ignores-reply", include_str!("mistakes/meant/ignores-reply.yaml")),
+    ("similar-keys", include_str!("mistakes/meant/similar-keys.yaml")),
+    ("startingwith", include_str!("mistakes/meant/startingwith.yaml")),
+    ("wrong-owner", include_str!("mistakes/meant/wrong-owner.yaml")),
+];
+
+#[test]
+fn a_mistake_that_is_the_point_of_a_lesson_is_not_refused() {
+    for (name, lesson) in MEANT {
+        from_text(name, lesson)
+            .and_then(|loaded| loaded.check())
+            .unwrap_or_else(|error| panic!("{name}: {}", error.in_lang(En)));
+    }
+}

@@ -93,7 +93,7 @@ fn too_deep() -> Text {
 }
 
 fn doubled() -> Text {
-    both!("unexpected `||`: write `or`", "意外的 `||`：请写 `or`")
+    both!("unexpected `||`: write `or`", "这里不该有 `||`：请写 `or`")
 }
 
 fn no_node() -> Text {
@@ -137,9 +137,9 @@ fn called(name: &str) -> Text {
 fn assigned(next: Option<&str>) -> Text {
     match next {
         Some(sign @ (">" | "<")) => {
-            both!("unexpected `={sign}`: write `{sign}=`", "意外的 `={sign}`：请写 `{sign}=`")
+            both!("unexpected `={sign}`: write `{sign}=`", "这里不该有 `={sign}`：请写 `{sign}=`")
         }
-        _ => both!("unexpected `=`: to compare, write `==`", "意外的 `=`：比较要写 `==`"),
+        _ => both!("unexpected `=`: to compare, write `==`", "这里不该有 `=`：比较要写 `==`"),
     }
 }
 
@@ -158,7 +158,7 @@ impl Reader<'_> {
                 let token = brief(token);
                 both!(
                     "unexpected `{token}`, expected {expected}",
-                    "意外的 `{token}`，此处应为{expected}",
+                    "这里不该有 `{token}`，此处应为{expected}",
                     expected
                 )
             }

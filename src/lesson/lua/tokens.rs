@@ -84,12 +84,15 @@ impl<'s> Reader<'s> {
             {
                 return Self::fail(
                     at,
-                    both!("unexpected `{other}`: Lua writes `{own}`", "意外的 `{other}`：Lua 里写 `{own}`"),
+                    both!(
+                        "unexpected `{other}`: Lua writes `{own}`",
+                        "这里不该有 `{other}`：Lua 里写 `{own}`"
+                    ),
                 );
             }
             let Some(sign) = SIGNS.split(' ').find(|sign| self.source[at..].starts_with(*sign)) else {
                 let found = self.source[at..].chars().next().unwrap_or_default();
-                return Self::fail(at, both!("unexpected `{found}`", "意外的 `{found}`"));
+                return Self::fail(at, both!("unexpected `{found}`", "这里不该有 `{found}`"));
             };
             (self.rest, self.token) = (at + sign.len(), Token::Sign(sign));
         }

@@ -10,6 +10,7 @@ use super::{
     super::{
         error::{Mistake, Path, finding},
         expr::{Template, mentions::split_comparison},
+        model::Claim,
     },
     Scenario,
     lints::returned,
@@ -52,7 +53,9 @@ fn check_lock(scenario: &Scenario, program: &Program, lock: &str) -> Result<(), 
                 // Who is alone with its program may be sure of the lock.
                 let is_at = |(_, other): &(usize, Path)| other == path;
                 let same = scenario.actors.iter().filter(|plan| plan.program.believes.iter().any(is_at));
-                if same.count() > 1 {
+                let overlaps =
+                    |claim: &Claim| matches!(claim, Claim::Overlap { overlap, .. } if overlap == lock);
+                if same.count() > 1 && !scenario.is_meant(overlaps) {
                     check_granted(program, lock, *n, path)?;
                 }
             }

@@ -64,7 +64,7 @@ pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mista
         for (name, text) in [("q", &card.q), ("a", &card.a)] {
             for (lang, words) in [("en", &text.en), ("zh", &text.zh)] {
                 if words.trim().is_empty() {
-                    let message = both!("an empty text", "空的文字");
+                    let message = both!("an empty text", "文字是空的");
                     return Err(Mistake::new(&path.key(name).key(lang), message)
                         .help(both!("every text is written in both languages", "每段文字都要写两种语言")));
                 }

@@ -392,7 +392,7 @@ impl Vocabulary<'_> {
                 wrong(
                     both!(
                         "a database holds rows, and `{named}` names none",
-                        "数据库里是一行一行的数据，而 `{named}` 不是哪一行"
+                        "数据库里是一行一行的数据，而 `{named}` 不是某一行的名字"
                     ),
                     if let Some((table, row)) = named.split_once(['.', ':']) {
                         did_you_mean(&format!("{table}/{row}"))

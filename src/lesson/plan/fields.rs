@@ -91,7 +91,12 @@ pub(crate) fn check_written(scenarios: &[Scenario]) -> Result<(), Mistake> {
 
 /// The same for a key of Redis or etcd: one that a program writes and that stands nowhere else in the lesson.
 fn check_keys(scenarios: &[Scenario], named: &impl Fn(&str) -> usize) -> Result<(), Mistake> {
+    /// Commands that write a key, those of one type of key together.
+    const WRITERS: [&str; 6] =
+        ["SET SETNX INCR DECR INCRBY DECRBY", "HSET HINCRBY", "RPUSH LPUSH", "SADD", "ZADD", "XADD"];
+    // Of each key the place where it is written, and by commands of which type.
     let mut keys: BTreeMap<String, Option<Path>> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for (verb, path) in scenarios.iter().flat_map(types::sent) {
         let (key, field) = match verb {
             PlannedVerb::Redis(words) if words.len() > 1 => (words[1].pattern(), "redis"),
@@ -112,8 +117,10 @@ fn check_keys(scenarios: &[Scenario], named: &impl Fn(&str) -> usize) -> Result<
         };
         let writes = match verb {
             PlannedVerb::Redis(words) => {
-                let writers = "SET SETNX INCR DECR INCRBY DECRBY HSET HINCRBY RPUSH LPUSH SADD ZADD XADD";
-                has_word(writers, &words[0].pattern().to_ascii_uppercase())
+                let name = words[0].pattern().to_ascii_uppercase();
+                let kind = WRITERS.iter().position(|writers| has_word(writers, &name));
+                kinds.extend(kind.map(|kind| (key.clone(), kind)));
+                kind.is_some()
             }
             _ => true,
         };
@@ -125,7 +132,10 @@ fn check_keys(scenarios: &[Scenario], named: &impl Fn(&str) -> usize) -> Result<
     for (key, path) in keys.iter().filter(|(key, _)| is_plain(key) && named(key) == 1) {
         let others = keys.keys().map(String::as_str);
         let others = others.filter(|other| is_plain(other) && stem(other) != stem(key) && named(other) > 1);
-        if let (Some(path), Some(near)) = (path, nearest(key, others, VERY_ALIKE)) {
+        // A list is not meant where there is a number.
+        let of_one_type =
+            |other: &&str| kinds.get(key).zip(kinds.get(*other)).is_none_or(|(one, other)| one == other);
+        if let (Some(path), Some(near)) = (path, nearest(key, others.filter(of_one_type), VERY_ALIKE)) {
             let message = both!(
                 "nothing else in this lesson names the key `{key}`: nobody reads it",
                 "键 `{key}` 在本课里再没出现过：没有谁会读它"

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        Claim, Invariant, LabKind, Lesson, LessonError, Libraries, Params, Settings, Variant,
+        Claim, Expect, Invariant, LabKind, Lesson, LessonError, Libraries, Params, Settings, Variant,
         error::{Mistake, MistakeSpan, Mistakes, Path, did_you_mean, finding, nearest},
         expr::{Scope, Template, within_allowance},
         story::StoryItem,
@@ -131,13 +131,17 @@ impl Scenario {
         self.actor(one.actor).program.only_named(&one.label)
     }
 
+    /// Whether the variant shows a failure and has such a claim: then what would be a mistake elsewhere is its point.
+    pub(crate) fn is_meant(&self, is_about: impl Fn(&Claim) -> bool) -> bool {
+        self.variant().expects() == Expect::Shown && self.variant().claims.iter().any(is_about)
+    }
+
     /// The claims that are expressions, with their paths.
     pub(crate) fn claim_sources(&self) -> impl Iterator<Item = (&str, Path)> {
         let at = self.path().key("claims");
-        self.variant().claims.iter().enumerate().filter_map(move |(n, claim)| match claim {
-            Claim::Bare(source) => Some((source.as_str(), at.index(n))),
-            Claim::That { that, .. } => Some((that.as_str(), at.index(n).key("that"))),
-            Claim::Overlap { .. } | Claim::Exclusive { .. } => None,
+        self.variant().claims.iter().enumerate().filter_map(move |(n, claim)| {
+            let at = if matches!(claim, Claim::Bare(_)) { at.index(n) } else { at.index(n).key("that") };
+            Some((claim.source()?, at))
         })
     }
 

@@ -77,7 +77,7 @@ pub(crate) fn check_given(
     );
     Err(Mistake::new(path, message).help(both!(
         "give it its keys: `keys: [lock]`; what is no key stands in `args` and is read as `ARGV[1]`",
-        "请把键写给它：`keys: [lock]`；不是键的写在 `args` 里，用 `ARGV[1]` 读取"
+        "请把键传给它：`keys: [lock]`；不是键的写在 `args` 里，用 `ARGV[1]` 读取"
     )))
 }
 

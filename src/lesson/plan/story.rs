@@ -205,7 +205,7 @@ impl Roster<'_> {
         let in_one = |source: &str, lang: &str| -> Result<Template, Mistake> {
             let path = path.key(lang);
             if source.trim().is_empty() {
-                return Err(Mistake::new(&path, both!("an empty text", "空的文字"))
+                return Err(Mistake::new(&path, both!("an empty text", "文字是空的"))
                     .help(both!("every text is written in both languages", "每段文字都要写两种语言")));
             }
             let known = self.params.keys().chain(self.counters);

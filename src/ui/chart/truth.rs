@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
     time::Duration,
 };
 
@@ -331,6 +332,7 @@ impl Truth {
                 }
             }
         }
+        let mut let_go: BTreeMap<String, u32> = BTreeMap::new();
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
             let holders = held.get(&span.lock);
             let is_same = |holders: &Vec<Holder>| {
@@ -345,8 +347,11 @@ impl Truth {
                     let last = leases.iter().rev().find(|lease| lease.event < event)?;
                     column_of(log, &columns[looked..=event], looked, last.to)
                 });
+                let owner = span.owner.and_then(|owner| sessions.actor(owner, event));
+                let told = released(log, looked + 1..event, (&span.lock, owner)).map(|told| columns[told]);
+                let_go.extend(told.map(|told| (span.lock.clone(), told)));
                 // The column in which it ends is still its own.
-                let ends = ran_out.map_or(next, |end| end.saturating_add(1).min(next));
+                let ends = ran_out.or(told).map_or(next, |end| end.saturating_add(1).min(next));
                 span.to = Some((ends.max(span.from.0), event));
             }
         }
@@ -362,7 +367,9 @@ impl Truth {
             if !stands && !self.locks.contains(&lock) {
                 self.locks.push(lock.clone());
             }
-            let from = (begins(&holders), event);
+            // Whoever stands next in a queue, or waits for a row, has it as soon as the last holder lets go.
+            let next = let_go.get(&lock).filter(|_| replied(&holders).is_none() && about == About::Lock);
+            let from = (next.map_or_else(|| begins(&holders), |told| *told.min(&x)), event);
             let mut holders = holders.into_iter().map(|holder| (holder.owner, holder.token));
             let Some((owner, token)) = holders.next() else { continue };
             new.push(Span { about, lock, owner, token, others: holders.collect(), from, to: None });
@@ -531,6 +538,37 @@ fn created(log: &Log, event: usize, creator: ActorId, lock: &str) -> Option<usiz
             let (_, reply) = replies.iter().find(|(of, _)| of == op)?;
             let is_its = name.strip_prefix(lock).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             (access == Access::Set && is_its).then_some(*reply)
+        }
+        _ => None,
+    })
+}
+
+/// The last of these events that tells that an owner's lock is free: the reply to the command with which the owner gave it
+/// back, or a notification that its node or key is gone.
+fn released(log: &Log, within: Range<usize>, (lock, owner): (&str, Option<ActorId>)) -> Option<usize> {
+    let is_its =
+        |name: &str| name.strip_prefix(lock).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let gives_back = |command: &Command| {
+        let ends = command.leaves().is_some_and(|(_, begins)| !begins);
+        let deletes =
+            || command.access().is_some_and(|(name, access, _)| access == Access::Deleted && is_its(name));
+        ends || deletes() || command.is_redis("DEL") && command.names(lock)
+    };
+    let mut replies: Vec<(OpId, usize)> = Vec::new();
+    let start = within.start.saturating_sub(LOOK_BACK);
+    log.events().get(start..within.end)?.iter().enumerate().rev().find_map(|(n, event)| match &event.kind {
+        EventKind::Notified { about, what, .. } if within.contains(&(start + n)) => {
+            (is_its(about) && ["NodeDeleted", "DELETE"].contains(&what.as_str())).then_some(start + n)
+        }
+        EventKind::Replied { op, actor, reply, .. }
+            if Some(*actor) == owner && within.contains(&(start + n)) =>
+        {
+            replies.extend(reply.is_value().then_some((*op, start + n)));
+            None
+        }
+        EventKind::Sent { op, command, .. } => {
+            let (_, reply) = replies.iter().find(|(of, _)| of == op)?;
+            gives_back(command).then_some(*reply)
         }
         _ => None,
     })

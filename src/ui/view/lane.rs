@@ -2,9 +2,9 @@
 
 use super::{plot::Plot, prelude::*, selection, wire};
 use crate::{
-    log::Belief,
+    log::{Belief, Capacity},
     ui::{
-        chart::{Bar, BarKind, Mark},
+        chart::{Bar, BarKind, Mark, Span},
         theme::Glyphs,
         words::fault,
     },
@@ -188,6 +188,8 @@ fn name_bar(
         let words = say(words::IN_BAR_WAITS_IN_VAIN.get(scene.lang));
         *since > columns.0 && usize::from(columns.1.saturating_sub(*since)) > text::width(&words) + 1
     });
+    let waits = bar.kind == BarKind::Belief(Belief::Waiting);
+    let whom = if waits { waits_for(scene, plot, (actor, bar)) } else { None };
     let loud: Vec<(u16, u16)> = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar)).collect();
     if frozen || holds {
         starts.extend(loud.iter().map(|(from, _)| *from));
@@ -197,6 +199,9 @@ fn name_bar(
         starts.dedup();
     } else if in_vain.is_some() {
         starts.extend(in_vain);
+    } else if let Some(until) = whom.and_then(|whom| plot.screen(whom.until?)) {
+        // Nobody is waited for any more once the holder has let go.
+        starts.extend(Some(until).filter(|until| (columns.0 + 1..columns.1).contains(until)));
     } else if !matches!(bar.kind, BarKind::Belief(Belief::Waiting) | BarKind::Read | BarKind::Oversold) {
         return;
     }
@@ -219,8 +224,12 @@ fn name_bar(
         };
         let held = named.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
         let held = frozen && within(&held.collect::<Vec<_>>(), from);
-        let mut labels =
-            labels(scene, plot, (actor, bar), (from, to), (held, confirmed, in_vain == Some(from)));
+        let is_over = |whom: &WaitedFor| {
+            whom.until.and_then(|until| plot.screen(until)).is_some_and(|until| from >= until)
+        };
+        let whom = whom.filter(|whom| in_vain != Some(from) && !is_over(whom));
+        let state = (held, confirmed, in_vain == Some(from));
+        let mut labels = labels(scene, plot, (actor, bar, whom), (from, to), state);
         // Beside ticks, its sign alone would look like one more of them.
         if holds && !written.iter().any(|(x, _)| (from..to).contains(x)) {
             labels.push((scene.glyph(actor).to_owned(), from + 1));
@@ -262,7 +271,7 @@ enum Confirmed {
 fn labels(
     scene: &Scene<'_>,
     plot: &Plot,
-    (actor, bar): (ActorId, &Bar),
+    (actor, bar, whom): (ActorId, &Bar, Option<WaitedFor>),
     (from, to): (u16, u16),
     (held, confirmed, in_vain): (bool, Confirmed, bool),
 ) -> Vec<(String, u16)> {
@@ -270,9 +279,7 @@ fn labels(
     let say = |what: &str| format!(" {whose} {what} ");
     let what = word(scene, bar, (held, confirmed, in_vain));
     let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
-    let waits = bar.kind == BarKind::Belief(Belief::Waiting) && !in_vain;
-    let whom = waits.then(|| waits_for(scene, plot, (actor, bar)));
-    let whom = whom.flatten().map(|(whom, since)| {
+    let whom = whom.map(|WaitedFor { whom, since, .. }| {
         let since = plot.screen(since).filter(|since| *since > from);
         let words = if whom == actor {
             words::IN_BAR_WAITS_FOR_ITSELF.get(scene.lang).to_owned()
@@ -375,9 +382,22 @@ fn free_since(scene: &Scene<'_>, plot: &Plot, bar: &Bar) -> Option<u16> {
     plot.screen(x.max(bar.from.0))
 }
 
-/// The one client that holds the lock that a client waits for, which may be that client itself, and the column from which
-/// on it did so during the wait; `None` if there are several.
-fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<(ActorId, u32)> {
+/// The holder of the lock that a client waits for, which may be that client itself.
+#[derive(Clone, Copy)]
+struct WaitedFor {
+    whom: ActorId,
+    /// The column from which on it held the lock during the wait.
+    since: u32,
+    /// The column from which on it held the lock no more.
+    until: Option<u32>,
+}
+
+/// The one client that holds the lock that another waits for; `None` if there are several, or may be.
+fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> Option<WaitedFor> {
+    // Of several permits any will do.
+    if matches!(scene.world.holding.capacity(&bar.lock), Capacity::Holders(2..)) {
+        return None;
+    }
     let end = bar.to.map_or(plot.position, |(_, event)| event).min(plot.position);
     // What a server has decides. With several servers, or a lock that is no key, the clients' beliefs do.
     let is_over = bar.to.is_some_and(|(_, event)| event < plot.position);
@@ -401,26 +421,9 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
         spans = locks.filter(|lock| is_about(lock)).flat_map(|lock| held(lock)).collect();
     }
     if let [span] = spans[..] {
-        let was_held = span.to.is_none_or(|(_, event)| event >= since) && span.others.is_empty();
-        let owner = span.owner.filter(|_| was_held).and_then(|owner| scene.chart.actor(owner, span.from.1));
-        // Whoever has just been granted it waits only for the news.
-        let asked_since = || {
-            let since = scene.log.events().get(span.from.1 + 1..end).unwrap_or_default();
-            let is_own =
-                |kind: &EventKind| matches!(kind, EventKind::Sent { actor: known, .. } if *known == actor);
-            since.iter().take(LOOK_BACK).any(|event| is_own(&event.kind))
-        };
-        // Nor does whoever waits for another part of a lock that consists of several.
-        let has_all = || {
-            let all = scene.chart.truths.iter().flat_map(|truth| &truth.locks).flat_map(|lock| held(lock));
-            let mut open = all.filter(|span| span.to.is_none_or(|(_, event)| event >= end));
-            open.all(|span| span.owner.and_then(|owner| scene.chart.actor(owner, span.from.1)) == Some(actor))
-        };
-        let in_vain = || !is_over && (span.from.1 < bar.from.1 || asked_since()) && has_all();
-        let owner = owner.filter(|owner| *owner != actor || in_vain());
-        return owner.map(|owner| (owner, span.from.0.max(bar.from.0)));
+        return waits_for_owner(scene, (actor, bar), span, end, since);
     }
-    let mut latest: Option<(usize, Option<(ActorId, u32)>)> = None;
+    let mut latest: Option<(usize, Option<WaitedFor>)> = None;
     for (n, lane) in (0..).zip(&scene.chart.lanes).filter(|(n, lane)| *n != actor.0 && lane.band.is_none()) {
         let begun = lane.bars.partition_point(|held| held.from.1 < end);
         let held = lane.bars[..begun]
@@ -437,10 +440,61 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
             Some((known, _)) if known > until => {}
             // With two holders at a time, it waits for either of them.
             Some((known, _)) if known == until => latest = Some((known, None)),
-            _ => latest = Some((until, Some((ActorId(n), held.from.0.max(bar.from.0))))),
+            _ => {
+                let since = held.from.0.max(bar.from.0);
+                let over = held.to.filter(|(_, event)| *event < end).map(|(x, _)| x);
+                latest = Some((until, Some(WaitedFor { whom: ActorId(n), since, until: over })));
+            }
         }
     }
     latest?.1
+}
+
+/// The owner of a lock whose last span before the event `end` is given, if another client waits for it, or the client itself
+/// in vain; `since`: the event after which it must have held the lock.
+fn waits_for_owner(
+    scene: &Scene<'_>,
+    (actor, bar): (ActorId, &Bar),
+    span: &Span,
+    end: usize,
+    since: usize,
+) -> Option<WaitedFor> {
+    let owner_of = |span: &Span| scene.chart.actor(span.owner?, span.from.1);
+    let is_open = |span: &Span| span.to.is_none_or(|(_, event)| event >= end);
+    let truths = || scene.chart.truths.iter();
+    let mut span = span;
+    if owner_of(span) == Some(actor) {
+        let is_over = bar.to.is_some_and(|(_, event)| event == end);
+        // Whoever has just been granted it waits only for the news.
+        let asked_since = || {
+            let since = scene.log.events().get(span.from.1 + 1..end).unwrap_or_default();
+            let is_own =
+                |kind: &EventKind| matches!(kind, EventKind::Sent { actor: known, .. } if *known == actor);
+            since.iter().take(LOOK_BACK).any(|event| is_own(&event.kind))
+        };
+        // Nor does whoever waits for another part of a lock that consists of several.
+        let has_all = || {
+            let each =
+                truths().flat_map(|truth| truth.locks.iter().filter_map(|lock| truth.last_held(lock, end)));
+            each.filter(|span| is_open(span)).all(|span| owner_of(span) == Some(actor))
+        };
+        let in_vain = !is_over && (span.from.1 < bar.from.1 || asked_since()) && has_all();
+        if !in_vain {
+            // Before that it waited for the last owner.
+            let before: Vec<&Span> =
+                truths().filter_map(|truth| truth.last_held(&span.lock, span.from.1)).collect();
+            let [last] = before[..] else { return None };
+            span = last;
+            if owner_of(span) == Some(actor) || span.to.is_none_or(|(_, event)| event < bar.from.1) {
+                return None;
+            }
+        }
+    } else if span.to.is_some_and(|(_, event)| event < since) {
+        return None;
+    }
+    let whom = owner_of(span).filter(|_| span.others.is_empty())?;
+    let until = span.to.filter(|(_, event)| *event < end).map(|(x, _)| x);
+    Some(WaitedFor { whom, since: span.from.0.max(bar.from.0), until })
 }
 
 fn draw_bar(

@@ -115,7 +115,7 @@ const LABELS: [Words; 24] = [
     Words::new("error", "出错"),
     Words::new("asleep", "休眠"),
     Words::new("awake", "醒来"),
-    Words::new("wake", "醒来"),
+    Words::new("wake", "等通知"),
     Words::new("heard", "得知"),
     Words::new("gone", "已消失"),
 ];

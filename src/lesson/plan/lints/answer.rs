@@ -196,7 +196,7 @@ impl Answer {
         if matches!(verb, PlannedVerb::Local { .. } | PlannedVerb::Flock { .. }) {
             return Some(finding!(
                 "it answers 'OK', or an error: `{name}` is never `none`",
-                "它回复 'OK'，不然就是报错：`{name}` 不会是 `none`",
+                "它要么回复 'OK'，要么报错：`{name}` 不会是 `none`",
                 "such as `{name} == 'OK'`",
                 "例如 `{name} == 'OK'`"
             ));
@@ -281,7 +281,7 @@ fn of_call(call: &PlannedCall, name: &str) -> Option<Finding> {
         | (Product::Etcd, verb @ ("grant" | "put" | "create" | "ls" | "delete" | "revoke")) => {
             Some(finding!(
                 "`{verb}` answers something, or an error: `{name}` is never `none`",
-                "`{verb}` 总有回复，不然就是报错：`{name}` 不会是 `none`",
+                "`{verb}` 要么有回复，要么报错：`{name}` 不会是 `none`",
                 "let it allow the error, such as `allow: [NoNode]`, and ask for `error`",
                 "请允许这个错误，例如 `allow: [NoNode]`，再判断 `error`"
             ))

@@ -382,7 +382,7 @@ fn is_length(source: &str) -> bool {
 /// The finding about a count that is compared with something below 0.
 pub(super) fn of_less(left: &str) -> Finding {
     Finding {
-        message: both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
+        message: both!("`{left}` is never less than 0", "`{left}` 不会小于 0"),
         help: both!("such as `{left} == 1`", "例如 `{left} == 1`"),
     }
 }

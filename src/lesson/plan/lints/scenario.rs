@@ -104,7 +104,7 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Finding> {
         let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
         let known = known.join(", ");
         Finding {
-            message: both!("nobody is called {right}", "没有谁叫 {right}"),
+            message: both!("nobody is called {right}", "没有名为 {right} 的客户端"),
             help: both!("known here: {known}", "这里有：{known}"),
         }
     })

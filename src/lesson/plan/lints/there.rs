@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     lesson::{
-        error::{ALIKE, Finding, finding, nearest, suggestion},
+        error::{ALIKE, Finding, did_you_mean, finding, nearest},
         expr::{
             Mentions, Template,
             mentions::{comparisons, joined, split_comparison},
@@ -40,17 +40,20 @@ pub(super) fn of_shard(source: &str, scenario: &Scenario) -> Option<Finding> {
                 "`{key}` is never on `{server}`: its slot belongs to `{owner}` and its replica",
                 "`{key}` 不会在 `{server}` 上：它的槽属于 `{owner}` 和它的从节点",
                 "ask `{owner}`, or leave the server out",
-                "请问 `{owner}`，或者不写服务器"
+                "请查 `{owner}`，或者不写服务器"
             )
         })
     })
 }
 
-/// The finding about the beginning of a name, such as a znode's, with which nothing in the lesson begins.
+/// The finding about the beginning of a name, such as a znode's, that is misspelt: nothing in the lesson has it, and it is
+/// nearly how another name begins.
 pub(super) fn of_beginning(source: &str, scenario: &Scenario) -> Option<Finding> {
     let asked = source.split("startingwith").skip(1).filter_map(|rest| {
-        let rest = rest.trim_start_matches(['\'', '"', '(', ',', ' ']);
-        rest.split_once(['\'', '"']).map(|(text, _)| text).filter(|text| !text.is_empty())
+        let text = rest.trim_start_matches(['\'', '"']).trim_start_matches(['(', ',', ' ']);
+        let (text, rest) = text.strip_prefix('\'')?.split_once('\'')?;
+        // An expression is known only at run time, and a short name is like many others.
+        (rest.trim_start().starts_with(')') && text.len() > 3).then_some(text)
     });
     let mut asked = asked.peekable();
     if asked.peek().is_none() || scenario.is_open() {
@@ -74,18 +77,26 @@ pub(super) fn of_beginning(source: &str, scenario: &Scenario) -> Option<Finding>
             None => word.pattern(),
         }));
     }
-    let text = asked.find(|text| !words.iter().any(|word| word.contains(text)))?;
     let begins = |word: &str| {
         let name = word.rsplit('/').next().unwrap_or_default();
+        let name = name.split(ANY).next().unwrap_or_default();
         Some(name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned()).filter(|name| !name.is_empty())
     };
     let known: Vec<String> = words.iter().filter_map(|word| begins(word)).collect();
-    let help = suggestion(nearest(text, known.iter().map(String::as_str), ALIKE), || {
-        both!("write how the names begin that the commands give", "请写命令里的名字实际的开头")
-    });
-    let message =
-        both!("no command names anything that begins with '{text}'", "没有任何命令里的名字以 '{text}' 开头");
-    Some(Finding { message, help })
+    // The server and Lockstep append to names: digits, and what makes a token unique.
+    let is_known = |text: &str| {
+        words.iter().any(|word| word.contains(text))
+            || known.iter().any(|name| text.starts_with(name.as_str()))
+    };
+    let text = asked.find(|text| !is_known(text))?;
+    let near = nearest(text, known.iter().map(String::as_str), ALIKE)?;
+    Some(Finding {
+        message: both!(
+            "no command names anything that begins with '{text}'",
+            "没有任何命令里的名字以 '{text}' 开头"
+        ),
+        help: did_you_mean(near),
+    })
 }
 
 /// The finding about the name of a number where a key belongs.

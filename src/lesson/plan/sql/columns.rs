@@ -191,8 +191,10 @@ pub(crate) fn row_lint(source: &str, scenario: &Scenario) -> Option<Finding> {
             if names.contains(row) || names.iter().any(|name| name.contains(ANY)) {
                 continue;
             }
-            let message =
-                both!("no statement takes a lock `{row}` with GET_LOCK", "没有语句用 GET_LOCK 加锁 `{row}`");
+            let message = both!(
+                "no statement takes a lock `{row}` with GET_LOCK",
+                "没有语句用 GET_LOCK 给 `{row}` 加锁"
+            );
             let near =
                 nearest(row, names.iter().copied(), ALIKE).map(|near| did_you_mean(&user_lock_row(near)));
             return Some(Finding {

@@ -137,7 +137,7 @@ fn lint(text: &str) -> Option<Finding> {
         Err(found) => {
             let message = match &found {
                 Some(word) => {
-                    both!("this is no SQL: unexpected `{word}`", "这不是正确的 SQL：意外的 `{word}`")
+                    both!("this is no SQL: unexpected `{word}`", "这不是正确的 SQL：这里不该有 `{word}`")
                 }
                 None => both!("this is no SQL: it ends too early", "这不是正确的 SQL：语句没有写完"),
             };
