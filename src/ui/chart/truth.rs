@@ -680,10 +680,14 @@ mod tests {
             _ => false,
         });
         let created = chart.column(created.expect("B has created it"));
+        let told = log.events().iter().position(
+            |event| matches!(&event.kind, EventKind::Notified { what, .. } if what == "NodeDeleted"),
+        );
+        let gone = chart.column(told.expect("B was told that A's node is gone")) + 1;
         for truth in &chart.truths {
             let [first, second] = &truth.spans[..] else { panic!("{:?}", truth.spans) };
             let changed = (first.to.map(|to| to.0), second.from.0);
-            assert_eq!(changed, (Some(created), created), "{}", truth.server);
+            assert_eq!(changed, (Some(gone), created), "{}", truth.server);
         }
     }
 

@@ -247,8 +247,11 @@ impl<'a> LessonView<'a> {
             let x = area.right().saturating_sub(width + 2).max(area.x);
             buf.set_stringn(x, area.y, title, width.into(), self.scene.style(Role::Accent));
         }
-        let failed = self.verdict().is_some_and(|verdict| verdict.outcome != Outcome::Prevented);
-        if failed || self.scene.alarm().is_some() {
+        let failed = match self.verdict() {
+            Some(verdict) => verdict.outcome != Outcome::Prevented,
+            None => self.scene.alarm().is_some(),
+        };
+        if failed {
             // The frame turns red, its text does not.
             for place in area.positions().filter(|place| !inner.contains(*place)) {
                 if matches!(buf[place].symbol(), "─" | "│" | "╭" | "╮" | "╰" | "╯") {
@@ -307,6 +310,9 @@ impl<'a> LessonView<'a> {
             let scroll = self.scrolls.get(Pane::Servers);
             let scroll = scroll.unwrap_or_else(|| servers::newest(&lines, inner.height));
             paragraph::draw_with_more(&lines, scroll, scene.context(), inner, buf);
+            if scroll > 0 {
+                paragraph::draw_more_above(scene.context(), inner, buf);
+            }
         }
         if !areas.wire.is_empty() {
             let inner = self.frame(Pane::Wire, words::WIRE.get(lang), areas.wire, buf);

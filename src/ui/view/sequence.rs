@@ -7,6 +7,8 @@ mod marks;
 mod tests;
 mod window;
 
+use std::time::Duration;
+
 use arrow::{Arrow, Words};
 use layout::{Layout, Placed};
 use marks::{draw_fault, draw_gap, draw_link, label_lifeline};
@@ -17,6 +19,9 @@ use crate::ui::chart::{
     OverlapSpan, RoleChange,
     sequence::{ColumnOwner, Look, Row, RowKind},
 };
+
+/// How long before a server was observed the end of a TTL is told apart from the observation.
+const NOTICED: Duration = Duration::from_millis(100);
 
 pub(crate) use layout::{View, event_at};
 pub(crate) use window::reach as first_client_reach;
@@ -159,8 +164,13 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
     let warning = |words: String| vec![(words, scene.style(Role::Warning))];
     match &row.kind {
         RowKind::Note { column } => label_lifeline(layout, (*column, placed.y), &own_words(scene, row), buf),
-        RowKind::Expired { column, key } => {
-            let words = words::EXPIRED.with(scene.lang, &[key]);
+        RowKind::Expired { column, key, end } => {
+            let seen = scene.log.events().get(row.event).map_or(*end, |event| event.at);
+            let words = if seen.since(*end) < NOTICED {
+                words::EXPIRED.with(scene.lang, &[key])
+            } else {
+                words::EXPIRED_AT.with(scene.lang, &[key, &time::moment(*end)])
+            };
             label_lifeline(layout, (*column, placed.y), &warning(words), buf);
         }
         RowKind::Role { column, change: RoleChange::Sentinel { .. } } => {

@@ -279,13 +279,14 @@ pub fn lost(why: &str, lang: Lang) -> String {
 pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");
 pub const TAKES_NOTICE: Words = Words::new("takes {}", "取出通知 {}");
 pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，已删除");
+pub const EXPIRED_AT: Words = Words::new("{}: TTL was over at {}, gone", "{}：TTL 在 {} 已到期，已删除");
 
 pub const FROZEN: Words = Words::new("frozen", "冻结");
 const MASTER: Words = Words::new("master", "主节点");
 const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
 pub const SLOTS: Words = Words::new("slots {}", "槽 {}");
 pub const EPOCHS: Words = Words::new("epoch {}/{}", "纪元 {}/{}");
-pub const REVISION: Words = Words::new("rev {}", "rev {}");
+pub const REVISION: Words = Words::new("created at rev {}", "rev {} 创建");
 pub const REVISION_AND_TERM: Words = Words::new("rev {} · term {}", "rev {} · 任期 {}");
 pub const CLUSTER_DOWN: Words = Words::new("cluster down", "集群不可用");
 pub const CLUSTER_UP: Words = Words::new("cluster serves again", "集群恢复服务");

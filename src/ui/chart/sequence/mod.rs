@@ -335,7 +335,7 @@ impl Sequence {
         let leases = std::mem::replace(&mut server.leases, leases.collect());
         for (key, end) in leases {
             if end <= at && !space.keys.contains_key(&key) {
-                self.rows.push(Row::new(RowKind::Expired { column, key }, index));
+                self.rows.push(Row::new(RowKind::Expired { column, key, end }, index));
             }
         }
     }

@@ -44,6 +44,8 @@ pub enum RowKind {
     Expired {
         column: usize,
         key: String,
+        /// When its TTL was over; the server was observed at that moment or later.
+        end: LessonTime,
     },
     /// A server reports a new role: master, replica, voting member.
     Role {
