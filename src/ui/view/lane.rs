@@ -450,8 +450,9 @@ fn waits_for(scene: &Scene<'_>, plot: &Plot, (actor, bar): (ActorId, &Bar)) -> O
     latest?.1
 }
 
-/// The owner of a lock whose last span before the event `end` is given, if another client waits for it, or the client itself
-/// in vain; `since`: the event after which it must have held the lock.
+/// Whom a client waits for, given the lock's last span before the event `end`: its owner, if that held the lock after the
+/// event `since`; the owner before, if the lock is the client's own by now; the client itself, if it goes on asking for its
+/// own lock.
 fn waits_for_owner(
     scene: &Scene<'_>,
     (actor, bar): (ActorId, &Bar),

@@ -20,7 +20,7 @@ use crate::ui::chart::{
     sequence::{ColumnOwner, Look, Row, RowKind},
 };
 
-/// How long before a server was observed the end of a TTL is told apart from the observation.
+/// A TTL that was over for at least this long when its server was observed is shown with its own time.
 const NOTICED: Duration = Duration::from_millis(100);
 
 pub(crate) use layout::{View, event_at};
